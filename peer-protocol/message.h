@@ -1,0 +1,427 @@
+/*
+ * What two agents say to each other on a control connection, as C values.
+ *
+ * A message on the wire is a frame: u32 length (big-endian, 1 .. MESSAGE_BYTES_MAX), then one msgpack array whose first
+ * element is the type. docs/PROTOCOL.md is the reference and has golden bytes for each type.
+ *
+ * In a decoded message every pointer (names, arrays) points into memory of the decoder and is borrowed until the next
+ * message is decoded. In a message to be encoded everything is borrowed for the call.
+ */
+#ifndef HAUL_PROTOCOL_MESSAGE_H
+#define HAUL_PROTOCOL_MESSAGE_H
+
+#include "engine/base/entry.h"
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PROTOCOL_VERSION = 1,
+	TREE_VERSION = 1,
+	MESSAGE_BYTES_MAX = 256 * 1024, /* one frame's payload */
+	MESSAGE_RECORDS_MAX = 4096,     /* records of one MANIFEST, WANT, ACK, RESULT or FAILED */
+	MESSAGE_PATH_MAX = 65535,       /* bytes of one path in LOOKUP, LIST and JOB */
+	MESSAGE_SOURCES_MAX = 256,
+	MESSAGE_SHARES_MAX = 256,
+	MESSAGE_LISTING_MAX = 1024,
+	MESSAGE_TEXT_MAX = 300,
+	MESSAGE_SHARE_NAME_MAX = 64,
+	MESSAGE_PEER_NAME_MAX = 64,
+	MESSAGE_CAPABILITIES_MAX = 64,
+	MESSAGE_CAPABILITY_NAME_MAX = 32,
+	MESSAGE_RANGES_MAX = 1024,
+	MESSAGE_EXTRA_DIGESTS_MAX = 4,
+	MESSAGE_EXTRA_DIGEST_BYTES_MAX = 64,
+	MESSAGE_DIGESTS_MAX = 4096,     /* leaf digests of one BASIS or HAVE */
+	MESSAGE_OWNERS_MAX = 1024,
+	SESSION_ID_BYTES = 32,
+	SOURCE_ID_BYTES = 16,
+	LANES_MAX = 16,
+};
+
+enum digest_algorithm { DIGEST_XXH3_128 = 1, DIGEST_BLAKE3 = 2, DIGEST_SHA256 = 3 };
+
+/* Bytes with a length; not NUL-terminated. */
+struct text {
+	const char *at;
+	size_t len;
+};
+
+enum message_type {
+	MSG_HELLO = 1,         /* both; the server's first on every connection */
+	MSG_LOOKUP = 2,        /* client: what are these paths? */
+	MSG_FOUND = 3,         /* server: the answer */
+	MSG_LIST = 4,          /* client: shares, or one page of a directory */
+	MSG_LISTING = 5,       /* server: the answer */
+	MSG_JOB = 6,           /* client: begin a transfer */
+	MSG_ACCEPT = 7,        /* server: go on, with so many lanes */
+	MSG_BUSY = 8,          /* server: no memory free; place in the queue */
+	MSG_ERROR = 9,         /* both: this connection or job ends here, and why */
+	MSG_LANE_HELLO = 10,   /* client, first on a lane connection */
+	MSG_LANE_OK = 11,      /* server: the lane has joined */
+	MSG_CREDIT = 12,       /* receiver: so many more manifest records and bytes */
+	MSG_OWNERS = 13,       /* sender: names of owners and groups by index */
+	MSG_MANIFEST = 14,     /* sender: entries and ends of directories, in canonical order */
+	MSG_MANIFEST_END = 15, /* sender: nothing more comes */
+	MSG_WANT = 16,         /* receiver: what it needs of each entry */
+	MSG_BASIS = 17,        /* receiver: leaf digests of its old version */
+	MSG_HAVE = 18,         /* receiver: leaf digests of its partial */
+	MSG_ACK = 19,          /* receiver: leaves received, written, durable */
+	MSG_FAILED = 20,       /* sender: an entry cannot be sent (any more) */
+	MSG_RESULT = 21,       /* receiver: how an entry ended there */
+	MSG_JOB_END = 22,      /* both: my counts and job root */
+	MSG_DONE = 23,         /* both: roots agree; close_notify follows */
+	MSG_CANCEL = 24,       /* client: stop; what is committed stays */
+	MSG_TYPE_LAST = MSG_CANCEL,
+};
+
+struct capability {
+	struct text name;
+	bool is_critical; /* the peer must refuse if it does not know it */
+};
+
+struct msg_hello {
+	uint32_t version_min, version_max;
+	uint32_t tree_version;
+	uint64_t digest_algorithms;           /* bit n set: algorithm n */
+	uint32_t digest_bytes;
+	uint32_t block_min, block_max;        /* bytes; powers of two from 1 to 16 MiB */
+	uint32_t cores;                       /* of the machine that speaks */
+	uint32_t lanes_max;
+	struct text software;                 /* "haul 0.1.0" */
+	struct text your_name;                /* server: the local name of the client's device; client: empty */
+	const struct capability *capabilities;
+	size_t capability_count;
+};
+
+struct msg_lookup {
+	struct text share;
+	const struct text *paths; /* relative to the share, "" = its top */
+	size_t path_count;        /* 1 .. MESSAGE_SOURCES_MAX */
+};
+
+enum found_state { FOUND_MISSING = 0, FOUND_THERE = 1, FOUND_DENIED = 2, FOUND_LINK_IN_PATH = 3, FOUND_NOT_DIRECTORY = 4 };
+
+struct found {
+	enum found_state state;
+	enum entry_kind kind; /* with FOUND_THERE, of the thing itself; links are not followed */
+	enum entry_kind target_kind; /* of a link: what it leads to inside the share; 0 if nothing */
+	uint64_t size;
+	struct entry_time mtime;
+};
+
+struct msg_found {
+	uint64_t rights;     /* of the asking device on that share; bits as in certs/rights.h */
+	uint64_t free_bytes; /* of the share's file system */
+	const struct found *found;
+	size_t found_count;  /* as many as asked for, in that order */
+};
+
+struct msg_list {
+	struct text share; /* empty: list the shares */
+	struct text path;
+	struct text after; /* empty: from the start; else names greater than this */
+};
+
+struct listing_share {
+	struct text name;
+	uint64_t rights;
+	uint64_t free_bytes, total_bytes;
+};
+
+struct listing_entry {
+	struct text name;
+	enum entry_kind kind;
+	uint32_t mode;
+	uint64_t size;
+	struct entry_time mtime;
+};
+
+struct msg_listing {
+	const struct listing_share *shares;
+	size_t share_count;
+	const struct listing_entry *entries; /* by byte order of names */
+	size_t entry_count;
+	bool has_more;
+};
+
+enum job_verb { JOB_COPY = 1, JOB_VERIFY = 2 };
+enum job_direction { JOB_PUSH = 1 /* client sends */, JOB_PULL = 2 /* server sends */ };
+
+enum job_flags {
+	JOB_DRY_RUN = 1 << 0,     /* compare and report, change nothing */
+	JOB_CHECKSUM = 1 << 1,    /* compare by hash tree even where size and time agree */
+	JOB_NO_SYNC = 1 << 2,
+	JOB_FOLLOW_LINKS = 1 << 3,
+	JOB_EXACT = 1 << 4,       /* verify: metadata and surplus entries count as differences */
+};
+
+/* One source of a pull: where it is in the share and where it lands below the job's root. */
+struct job_source {
+	struct text path;    /* in the share */
+	struct text landing; /* name below the destination root; empty: its contents land there directly */
+	bool follow;         /* a link given with a slash: its target */
+};
+
+struct msg_job {
+	uint8_t job_id[16]; /* random; the same for a job that is tried again */
+	enum job_verb verb;
+	enum job_direction direction;
+	uint32_t flags;
+	struct text share;
+	struct text root;       /* push: destination directory in the share, made with its parents if missing; pull: "" */
+	const struct job_source *sources; /* pull only */
+	size_t source_count;
+	uint32_t lanes;         /* wished for, 1 .. LANES_MAX */
+	uint32_t block_bytes;   /* wished for */
+	uint64_t modify_window_ns;
+};
+
+struct msg_accept {
+	uint8_t session_id[SESSION_ID_BYTES];
+	uint32_t lanes;
+	uint32_t block_bytes;
+	bool root_exists;
+};
+
+struct msg_busy {
+	uint32_t place; /* 1 = next */
+};
+
+/* Why a connection or a job ends. Only `code` and `text` are always there; the rest serves the cure in the message. */
+struct msg_error {
+	uint32_t code;          /* enum haul_code */
+	struct text text;       /* untrusted: escape before printing */
+	struct text path;       /* in the share, or empty */
+	struct text share;
+	struct text your_name;  /* the client's name in the server's list of peers */
+	uint64_t missing_right; /* one bit, 0 if none */
+	uint64_t held_rights;
+	uint64_t need_bytes, free_bytes;
+	const struct text *offered; /* shares of this device's list */
+	size_t offered_count;
+};
+
+struct msg_lane_hello {
+	uint8_t session_id[SESSION_ID_BYTES];
+	uint32_t lane;  /* 0 .. lanes-1 */
+	uint32_t epoch; /* 0 for the first connection of that lane, one more for each successor */
+};
+
+struct msg_lane_ok {
+	uint32_t lane;
+	uint32_t epoch;
+};
+
+struct msg_credit {
+	uint64_t records; /* to add */
+	uint64_t bytes;   /* of MANIFEST frames, to add */
+};
+
+struct owner_name {
+	uint32_t index;
+	bool is_group;
+	uint32_t number; /* uid or gid on the sender */
+	struct text name; /* empty if the number has none */
+};
+
+struct msg_owners {
+	const struct owner_name *owners;
+	size_t owner_count;
+};
+
+enum manifest_record_type { RECORD_ENTRY = 1, RECORD_DIR_END = 2 };
+enum entry_flags { ENTRY_SPARSE = 1 << 0, ENTRY_HAS_SOURCE_ID = 1 << 1, ENTRY_HAS_ROOT = 1 << 2 };
+
+struct extra_digest {
+	uint32_t algorithm;
+	struct text bytes;
+};
+
+struct manifest_entry {
+	uint64_t index;  /* 0, 1, 2 … in canonical order */
+	uint64_t parent; /* index of the directory, announced before; HAUL_NO_INDEX: the job's root */
+	struct text name;
+	enum entry_kind kind;
+	uint64_t size;
+	struct entry_time mtime;
+	uint32_t mode;
+	uint32_t owner, group;  /* indices of OWNERS; UINT32_MAX: not given */
+	uint64_t link_to;       /* first entry of the hard-link group; HAUL_NO_INDEX: none */
+	uint64_t rdev;
+	uint64_t xattr_ref;     /* HAUL_NO_INDEX: none */
+	uint32_t flags;         /* enum entry_flags; unknown bits are ignored */
+	uint32_t attempt;       /* 0 the first time an entry's data is offered */
+	uint8_t source_id[SOURCE_ID_BYTES];
+	struct haul_digest root;
+	struct text link_target; /* symbolic links only */
+	const struct extra_digest *extra;
+	size_t extra_count;
+};
+
+struct manifest_dir_end {
+	uint64_t directory; /* index; HAUL_NO_INDEX: the job's root */
+	uint64_t count;     /* entries directly in it that were announced */
+	bool is_complete;   /* false: something of it could not be listed */
+	uint32_t error;     /* enum haul_code, with !is_complete */
+};
+
+struct manifest_record {
+	enum manifest_record_type type;
+	union {
+		struct manifest_entry entry;
+		struct manifest_dir_end dir_end;
+	};
+};
+
+struct msg_manifest {
+	const struct manifest_record *records;
+	size_t record_count;
+};
+
+struct msg_manifest_end {
+	uint64_t entries;
+	uint64_t bytes; /* sum of the sizes of regular files */
+};
+
+enum want_kind {
+	WANT_NOTHING = 0,   /* what is there is kept; its RESULT follows */
+	WANT_WHOLE = 1,
+	WANT_RANGES = 2,    /* these leaves (again) */
+	WANT_DIGESTS = 3,   /* leaf digests alone, to compare with what is there */
+	WANT_CLONE = 4,     /* receiver makes it from a file it has; sender sends nothing */
+};
+
+struct leaf_range {
+	uint64_t first;
+	uint64_t count; /* at least 1 */
+};
+
+struct want {
+	uint64_t entry;
+	uint32_t attempt;
+	enum want_kind kind;
+	const struct leaf_range *ranges; /* WANT_RANGES, ascending, disjoint */
+	size_t range_count;
+	struct text clone_path;          /* WANT_CLONE */
+	uint8_t clone_source_id[SOURCE_ID_BYTES];
+};
+
+struct msg_want {
+	const struct want *wants;
+	size_t want_count;
+};
+
+/* BASIS and HAVE */
+struct msg_digests {
+	uint64_t entry;
+	uint64_t first_leaf;
+	const struct haul_digest *digests;
+	size_t digest_count;
+};
+
+enum ack_level { ACK_RECEIVED = 1, ACK_WRITTEN = 2, ACK_DURABLE = 3 };
+
+struct ack {
+	uint64_t entry;
+	uint32_t attempt;
+	enum ack_level level;
+	uint64_t first_leaf, leaf_count;
+};
+
+struct msg_ack {
+	const struct ack *acks;
+	size_t ack_count;
+};
+
+struct entry_failure {
+	uint64_t entry;
+	uint32_t attempt;
+	uint32_t code; /* enum haul_code */
+};
+
+struct msg_failed {
+	const struct entry_failure *failures;
+	size_t failure_count;
+};
+
+/* What was done, or would be done by a dry run; several may be set. */
+enum change_bits {
+	CHANGE_CREATED = 1 << 0,  /* was not there */
+	CHANGE_CONTENT = 1 << 1,  /* bytes, link target or kind replaced */
+	CHANGE_SIZE = 1 << 2,
+	CHANGE_TIME = 1 << 3,
+	CHANGE_MODE = 1 << 4,
+	CHANGE_KIND = 1 << 5,
+	CHANGE_SURPLUS = 1 << 6,  /* verify: only at the destination */
+	CHANGE_MISSING = 1 << 7,  /* verify: not at the destination */
+};
+
+enum result_flags {
+	RESULT_COMMITTED = 1 << 0, /* durable under its final name */
+	RESULT_HAS_ROOT = 1 << 1,
+	RESULT_HAS_OFFSET = 1 << 2,
+};
+
+struct entry_result {
+	uint64_t entry;
+	uint32_t attempt;
+	enum entry_outcome outcome;
+	uint32_t code;       /* enum haul_code; 0 unless the outcome is failed, or for a warning */
+	uint32_t changes;    /* enum change_bits */
+	uint32_t flags;      /* enum result_flags */
+	uint64_t offset;     /* verify: first byte that differs */
+	struct haul_digest root;
+	struct text detail;  /* names of attributes that could not be kept and the like; untrusted */
+};
+
+struct msg_result {
+	const struct entry_result *results;
+	size_t result_count;
+};
+
+struct msg_job_end {
+	uint64_t entries, files, bytes;
+	uint64_t proven, unchanged, failed;
+	struct haul_digest root;
+	bool is_durable;
+};
+
+struct msg_cancel {
+	uint32_t code; /* enum haul_code */
+};
+
+struct message {
+	enum message_type type;
+	union {
+		struct msg_hello hello;
+		struct msg_lookup lookup;
+		struct msg_found found;
+		struct msg_list list;
+		struct msg_listing listing;
+		struct msg_job job;
+		struct msg_accept accept;
+		struct msg_busy busy;
+		struct msg_error error;
+		struct msg_lane_hello lane_hello;
+		struct msg_lane_ok lane_ok;
+		struct msg_credit credit;
+		struct msg_owners owners;
+		struct msg_manifest manifest;
+		struct msg_manifest_end manifest_end;
+		struct msg_want want;
+		struct msg_digests digests; /* BASIS, HAVE */
+		struct msg_ack ack;
+		struct msg_failed failed;
+		struct msg_result result;
+		struct msg_job_end job_end;
+		struct msg_cancel cancel;
+	};
+};
+
+/* "HELLO", "MANIFEST" …; "unknown" outside the list. Static storage. */
+const char *message_name(enum message_type type);
+
+#endif

@@ -24,7 +24,7 @@ void message_decoder_free(struct message_decoder *d);
  * HAUL_NO_MEMORY                  try no further on this connection.
  */
 HAUL_MUST_USE haul_status message_decode(struct message_decoder *d, const void *data, size_t len, size_t *ret_used,
-                                         struct message *ret_message);
+					 struct message *ret_message);
 
 /* A growing buffer that encoded frames are appended to. Zero-initialised is empty. */
 struct message_buffer {
@@ -43,7 +43,8 @@ void message_buffer_close(struct message_buffer *b);
  */
 HAUL_MUST_USE haul_status message_encode(struct message_buffer *b, const struct message *m);
 
-/* Upper bound of the bytes one manifest record takes in a MANIFEST frame, so that a batch can be filled without trial. */
+/* Upper bound of the bytes one manifest record takes in a MANIFEST frame, so that a batch can be filled without trial.
+ */
 size_t manifest_record_bytes_max(const struct manifest_record *r);
 
 #endif

@@ -10,11 +10,11 @@
  *   ENDING    -- JOB_END both ways, then DONE both ways --------- ENDING
  *   CLOSED                                                        CLOSED
  *
- * The session checks that each message is allowed now, in this role and direction; that indices were announced (entries of
- * MANIFEST ascend by one, parents are directories announced before and not yet ended, WANT, ACK and RESULT name announced
- * entries); and that MANIFEST stays within the credit given. A peer that breaks a rule ends the session.
- * Which entries exist is kept as counters and the stack of open directories, not per entry, so memory does not grow with
- * the job. Thread: any one at a time.
+ * The session checks that each message is allowed now, in this role and direction; that indices were announced (entries
+ * of MANIFEST ascend by one, parents are directories announced before and not yet ended, WANT, ACK and RESULT name
+ * announced entries); and that MANIFEST stays within the credit given. A peer that breaks a rule ends the session.
+ * Which entries exist is kept as counters and the stack of open directories, not per entry, so memory does not grow
+ * with the job. Thread: any one at a time.
  */
 #ifndef HAUL_PROTOCOL_CONTROL_SESSION_H
 #define HAUL_PROTOCOL_CONTROL_SESSION_H
@@ -29,8 +29,8 @@ enum control_state {
 	CONTROL_ASKING,
 	CONTROL_ANSWERING, /* a question is open */
 	CONTROL_RUNNING,
-	CONTROL_ENDING,    /* own JOB_END sent or the peer's received */
-	CONTROL_CLOSED,    /* DONE exchanged */
+	CONTROL_ENDING, /* own JOB_END sent or the peer's received */
+	CONTROL_CLOSED, /* DONE exchanged */
 	CONTROL_FAILED,
 };
 
@@ -63,7 +63,7 @@ struct control_update {
 	const struct message *message; /* deliver this; valid until the next step */
 	const uint8_t *send;           /* bytes to write to the peer; valid until the next step */
 	size_t send_len;
-	uint32_t wait_ms;              /* how long the peer may stay silent in the state we are in now; 0 = any time */
+	uint32_t wait_ms; /* how long the peer may stay silent in the state we are in now; 0 = any time */
 };
 
 /*
@@ -71,11 +71,11 @@ struct control_update {
  *
  * On failure the session is in CONTROL_FAILED; `send` may hold an ERROR message for the peer, which should be written
  * before the connection is closed. The fault says what rule was broken.
- * HAUL_BAD_MOVE for an own message is a bug of ours; HAUL_OVER_CREDIT for an own MANIFEST means: wait for CREDIT, nothing
- * was sent and the session goes on.
+ * HAUL_BAD_MOVE for an own message is a bug of ours; HAUL_OVER_CREDIT for an own MANIFEST means: wait for CREDIT,
+ * nothing was sent and the session goes on.
  */
 HAUL_MUST_USE haul_status control_step(struct control_session *s, const struct control_event *ev,
-                                       struct control_update *ret_update, struct haul_fault *fault);
+				       struct control_update *ret_update, struct haul_fault *fault);
 
 enum control_state control_state(const struct control_session *s);
 

@@ -31,14 +31,14 @@ enum lane_frame_flags {
 
 struct lane_header {
 	enum lane_frame_type type;
-	uint8_t flags;       /* unknown bits are an error */
-	uint8_t algorithm;   /* enum digest_algorithm */
-	uint64_t entry;      /* BLOCK, DIGESTS */
+	uint8_t flags;     /* unknown bits are an error */
+	uint8_t algorithm; /* enum digest_algorithm */
+	uint64_t entry;    /* BLOCK, DIGESTS */
 	uint32_t attempt;
 	uint32_t leaf_count; /* BLOCK, DIGESTS: 1 .. HAUL_BLOCK_LEAVES_MAX */
 	uint64_t first_leaf;
-	uint64_t bytes;      /* file bytes the leaves stand for: all leaves but the file's last are full; PACK: contents */
-	uint32_t count;      /* PACK: items */
+	uint64_t bytes; /* file bytes the leaves stand for: all leaves but the file's last are full; PACK: contents */
+	uint32_t count; /* PACK: items */
 };
 
 struct lane_pack_item {
@@ -58,7 +58,7 @@ void lane_pack_item_encode(const struct lane_pack_item *item, uint8_t ret_bytes[
 
 /* Decode and check a whole item table: sizes within LANE_PACK_FILE_MAX, their sum equal to `content_bytes`. */
 HAUL_MUST_USE haul_status lane_pack_items_decode(const uint8_t *table, uint32_t count, uint64_t content_bytes,
-                                                 struct lane_pack_item *ret_items);
+						 struct lane_pack_item *ret_items);
 
 /* Bytes that follow a header on the wire. */
 uint64_t lane_payload_bytes(const struct lane_header *h);

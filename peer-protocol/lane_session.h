@@ -27,13 +27,13 @@ enum grant_answer {
 };
 
 struct lane_session_config {
-	uint32_t block_bytes;    /* longest BLOCK or PACK payload that may come (pack: items and contents together) */
+	uint32_t block_bytes; /* longest BLOCK or PACK payload that may come (pack: items and contents together) */
 	/*
 	 * Whether these leaves of the entry may come now. For PACK items leaf_count is 1, first_leaf 0 and bytes the
 	 * file's size. `bytes` must be what the granted size says for that range.
 	 */
 	enum grant_answer (*is_granted)(void *ctx, enum lane_frame_type type, uint64_t entry, uint32_t attempt,
-	                                uint64_t first_leaf, uint32_t leaf_count, uint64_t bytes);
+					uint64_t first_leaf, uint32_t leaf_count, uint64_t bytes);
 	void *ctx;
 };
 
@@ -53,12 +53,12 @@ enum lane_state {
 struct lane_session {
 	struct lane_session_config cfg;
 	enum lane_state state;
-	struct lane_header header;     /* of the frame being received */
+	struct lane_header header; /* of the frame being received */
 	uint8_t header_bytes[LANE_HEADER_BYTES];
-	size_t have;                   /* bytes of the current part that have arrived */
-	uint32_t leaf;                 /* of the current BLOCK */
+	size_t have;   /* bytes of the current part that have arrived */
+	uint32_t leaf; /* of the current BLOCK */
 	uint64_t drop_left;
-	uint8_t *block;                /* held from lane_session_give() to the update that names it */
+	uint8_t *block; /* held from lane_session_give() to the update that names it */
 	size_t block_cap;
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 	struct lane_pack_item items[LANE_PACK_ITEMS_MAX];
@@ -82,7 +82,7 @@ struct lane_update {
 	uint32_t leaf;                    /* LEAF_ARRIVED, BLOCK_ARRIVED: which, from 0 */
 	const uint8_t *leaf_data;
 	uint32_t leaf_bytes;
-	const struct haul_digest *digests; /* BLOCK: those so far; DIGESTS: all */
+	const struct haul_digest *digests;  /* BLOCK: those so far; DIGESTS: all */
 	const struct lane_pack_item *items; /* PACK */
 	const uint8_t *contents;            /* PACK: first file's first byte */
 };
@@ -97,7 +97,7 @@ void lane_session_want(struct lane_session *s, uint8_t **ret_at, size_t *ret_len
 
 /* `n` bytes have been put where lane_session_want() said. At most one action comes of it. */
 HAUL_MUST_USE haul_status lane_session_received(struct lane_session *s, size_t n, struct lane_update *ret_update,
-                                                struct haul_fault *fault);
+						struct haul_fault *fault);
 
 /* Answer to LANE_NEED_BLOCK. `block` is held until LANE_BLOCK_ARRIVED or LANE_PACK_ARRIVED names its frame. */
 void lane_session_give(struct lane_session *s, uint8_t *block, size_t cap);

@@ -34,7 +34,7 @@ enum {
 	MESSAGE_RANGES_MAX = 1024,
 	MESSAGE_EXTRA_DIGESTS_MAX = 4,
 	MESSAGE_EXTRA_DIGEST_BYTES_MAX = 64,
-	MESSAGE_DIGESTS_MAX = 4096,     /* leaf digests of one BASIS or HAVE */
+	MESSAGE_DIGESTS_MAX = 4096, /* leaf digests of one BASIS or HAVE */
 	MESSAGE_OWNERS_MAX = 1024,
 	SESSION_ID_BYTES = 32,
 	SOURCE_ID_BYTES = 16,
@@ -85,13 +85,13 @@ struct capability {
 struct msg_hello {
 	uint32_t version_min, version_max;
 	uint32_t tree_version;
-	uint64_t digest_algorithms;           /* bit n set: algorithm n */
+	uint64_t digest_algorithms; /* bit n set: algorithm n */
 	uint32_t digest_bytes;
-	uint32_t block_min, block_max;        /* bytes; powers of two from 1 to 16 MiB */
-	uint32_t cores;                       /* of the machine that speaks */
+	uint32_t block_min, block_max; /* bytes; powers of two from 1 to 16 MiB */
+	uint32_t cores;                /* of the machine that speaks */
 	uint32_t lanes_max;
-	struct text software;                 /* "haul 0.1.0" */
-	struct text your_name;                /* server: the local name of the client's device; client: empty */
+	struct text software;  /* "haul 0.1.0" */
+	struct text your_name; /* server: the local name of the client's device; client: empty */
 	const struct capability *capabilities;
 	size_t capability_count;
 };
@@ -102,11 +102,17 @@ struct msg_lookup {
 	size_t path_count;        /* 1 .. MESSAGE_SOURCES_MAX */
 };
 
-enum found_state { FOUND_MISSING = 0, FOUND_THERE = 1, FOUND_DENIED = 2, FOUND_LINK_IN_PATH = 3, FOUND_NOT_DIRECTORY = 4 };
+enum found_state {
+	FOUND_MISSING = 0,
+	FOUND_THERE = 1,
+	FOUND_DENIED = 2,
+	FOUND_LINK_IN_PATH = 3,
+	FOUND_NOT_DIRECTORY = 4
+};
 
 struct found {
 	enum found_state state;
-	enum entry_kind kind; /* with FOUND_THERE, of the thing itself; links are not followed */
+	enum entry_kind kind;        /* with FOUND_THERE, of the thing itself; links are not followed */
 	enum entry_kind target_kind; /* of a link: what it leads to inside the share; 0 if nothing */
 	uint64_t size;
 	struct entry_time mtime;
@@ -116,7 +122,7 @@ struct msg_found {
 	uint64_t rights;     /* of the asking device on that share; bits as in certs/rights.h */
 	uint64_t free_bytes; /* of the share's file system */
 	const struct found *found;
-	size_t found_count;  /* as many as asked for, in that order */
+	size_t found_count; /* as many as asked for, in that order */
 };
 
 struct msg_list {
@@ -151,11 +157,11 @@ enum job_verb { JOB_COPY = 1, JOB_VERIFY = 2 };
 enum job_direction { JOB_PUSH = 1 /* client sends */, JOB_PULL = 2 /* server sends */ };
 
 enum job_flags {
-	JOB_DRY_RUN = 1 << 0,     /* compare and report, change nothing */
-	JOB_CHECKSUM = 1 << 1,    /* compare by hash tree even where size and time agree */
+	JOB_DRY_RUN = 1 << 0,  /* compare and report, change nothing */
+	JOB_CHECKSUM = 1 << 1, /* compare by hash tree even where size and time agree */
 	JOB_NO_SYNC = 1 << 2,
 	JOB_FOLLOW_LINKS = 1 << 3,
-	JOB_EXACT = 1 << 4,       /* verify: metadata and surplus entries count as differences */
+	JOB_EXACT = 1 << 4, /* verify: metadata and surplus entries count as differences */
 };
 
 /* One source of a pull: where it is in the share and where it lands below the job's root. */
@@ -171,11 +177,11 @@ struct msg_job {
 	enum job_direction direction;
 	uint32_t flags;
 	struct text share;
-	struct text root;       /* push: destination directory in the share, made with its parents if missing; pull: "" */
+	struct text root; /* push: destination directory in the share, made with its parents if missing; pull: "" */
 	const struct job_source *sources; /* pull only */
 	size_t source_count;
-	uint32_t lanes;         /* wished for, 1 .. LANES_MAX */
-	uint32_t block_bytes;   /* wished for */
+	uint32_t lanes;       /* wished for, 1 .. LANES_MAX */
+	uint32_t block_bytes; /* wished for */
 	uint64_t modify_window_ns;
 };
 
@@ -192,9 +198,9 @@ struct msg_busy {
 
 /* Why a connection or a job ends. Only `code` and `text` are always there; the rest serves the cure in the message. */
 struct msg_error {
-	uint32_t code;          /* enum haul_code */
-	struct text text;       /* untrusted: escape before printing */
-	struct text path;       /* in the share, or empty */
+	uint32_t code;    /* enum haul_code */
+	struct text text; /* untrusted: escape before printing */
+	struct text path; /* in the share, or empty */
 	struct text share;
 	struct text your_name;  /* the client's name in the server's list of peers */
 	uint64_t missing_right; /* one bit, 0 if none */
@@ -223,7 +229,7 @@ struct msg_credit {
 struct owner_name {
 	uint32_t index;
 	bool is_group;
-	uint32_t number; /* uid or gid on the sender */
+	uint32_t number;  /* uid or gid on the sender */
 	struct text name; /* empty if the number has none */
 };
 
@@ -248,12 +254,12 @@ struct manifest_entry {
 	uint64_t size;
 	struct entry_time mtime;
 	uint32_t mode;
-	uint32_t owner, group;  /* indices of OWNERS; UINT32_MAX: not given */
-	uint64_t link_to;       /* first entry of the hard-link group; HAUL_NO_INDEX: none */
+	uint32_t owner, group; /* indices of OWNERS; UINT32_MAX: not given */
+	uint64_t link_to;      /* first entry of the hard-link group; HAUL_NO_INDEX: none */
 	uint64_t rdev;
-	uint64_t xattr_ref;     /* HAUL_NO_INDEX: none */
-	uint32_t flags;         /* enum entry_flags; unknown bits are ignored */
-	uint32_t attempt;       /* 0 the first time an entry's data is offered */
+	uint64_t xattr_ref; /* HAUL_NO_INDEX: none */
+	uint32_t flags;     /* enum entry_flags; unknown bits are ignored */
+	uint32_t attempt;   /* 0 the first time an entry's data is offered */
 	uint8_t source_id[SOURCE_ID_BYTES];
 	struct haul_digest root;
 	struct text link_target; /* symbolic links only */
@@ -287,11 +293,11 @@ struct msg_manifest_end {
 };
 
 enum want_kind {
-	WANT_NOTHING = 0,   /* what is there is kept; its RESULT follows */
+	WANT_NOTHING = 0, /* what is there is kept; its RESULT follows */
 	WANT_WHOLE = 1,
-	WANT_RANGES = 2,    /* these leaves (again) */
-	WANT_DIGESTS = 3,   /* leaf digests alone, to compare with what is there */
-	WANT_CLONE = 4,     /* receiver makes it from a file it has; sender sends nothing */
+	WANT_RANGES = 2,  /* these leaves (again) */
+	WANT_DIGESTS = 3, /* leaf digests alone, to compare with what is there */
+	WANT_CLONE = 4,   /* receiver makes it from a file it has; sender sends nothing */
 };
 
 struct leaf_range {
@@ -305,7 +311,7 @@ struct want {
 	enum want_kind kind;
 	const struct leaf_range *ranges; /* WANT_RANGES, ascending, disjoint */
 	size_t range_count;
-	struct text clone_path;          /* WANT_CLONE */
+	struct text clone_path; /* WANT_CLONE */
 	uint8_t clone_source_id[SOURCE_ID_BYTES];
 };
 
@@ -349,14 +355,14 @@ struct msg_failed {
 
 /* What was done, or would be done by a dry run; several may be set. */
 enum change_bits {
-	CHANGE_CREATED = 1 << 0,  /* was not there */
-	CHANGE_CONTENT = 1 << 1,  /* bytes, link target or kind replaced */
+	CHANGE_CREATED = 1 << 0, /* was not there */
+	CHANGE_CONTENT = 1 << 1, /* bytes, link target or kind replaced */
 	CHANGE_SIZE = 1 << 2,
 	CHANGE_TIME = 1 << 3,
 	CHANGE_MODE = 1 << 4,
 	CHANGE_KIND = 1 << 5,
-	CHANGE_SURPLUS = 1 << 6,  /* verify: only at the destination */
-	CHANGE_MISSING = 1 << 7,  /* verify: not at the destination */
+	CHANGE_SURPLUS = 1 << 6, /* verify: only at the destination */
+	CHANGE_MISSING = 1 << 7, /* verify: not at the destination */
 };
 
 enum result_flags {
@@ -369,12 +375,12 @@ struct entry_result {
 	uint64_t entry;
 	uint32_t attempt;
 	enum entry_outcome outcome;
-	uint32_t code;       /* enum haul_code; 0 unless the outcome is failed, or for a warning */
-	uint32_t changes;    /* enum change_bits */
-	uint32_t flags;      /* enum result_flags */
-	uint64_t offset;     /* verify: first byte that differs */
+	uint32_t code;    /* enum haul_code; 0 unless the outcome is failed, or for a warning */
+	uint32_t changes; /* enum change_bits */
+	uint32_t flags;   /* enum result_flags */
+	uint64_t offset;  /* verify: first byte that differs */
 	struct haul_digest root;
-	struct text detail;  /* names of attributes that could not be kept and the like; untrusted */
+	struct text detail; /* names of attributes that could not be kept and the like; untrusted */
 };
 
 struct msg_result {

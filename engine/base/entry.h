@@ -1,8 +1,8 @@
 /*
  * One thing in a tree: what a scan finds, a manifest carries and a destination makes.
  *
- * Paths are byte strings of components joined by '/', relative to the job's root, of any length (deeper than PATH_MAX is
- * fine); they never start or end with '/', and "" is the root itself. Components obey haul_component_check().
+ * Paths are byte strings of components joined by '/', relative to the job's root, of any length (deeper than PATH_MAX
+ * is fine); they never start or end with '/', and "" is the root itself. Components obey haul_component_check().
  */
 #ifndef HAUL_BASE_ENTRY_H
 #define HAUL_BASE_ENTRY_H
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 enum {
-	HAUL_NAME_MAX = 255,       /* bytes of one component */
-	HAUL_DEPTH_MAX = 4096,     /* components of one path */
+	HAUL_NAME_MAX = 255,   /* bytes of one component */
+	HAUL_DEPTH_MAX = 4096, /* components of one path */
 	HAUL_LINK_TARGET_MAX = 4095,
 	HAUL_DIGEST_BYTES = 16,
 	HAUL_LEAF_BYTES = 1 << 20, /* 1 MiB: leaf of every hash tree */
@@ -49,11 +49,12 @@ struct entry_time {
 	uint32_t nsec; /* 0 .. 999,999,999 */
 };
 
-/* The facts about one entry. Plain values: copying is fine; name and link target are kept beside it by whoever owns it. */
+/* The facts about one entry. Plain values: copying is fine; name and link target are kept beside it by whoever owns it.
+ */
 struct entry_facts {
 	enum entry_kind kind;
-	uint32_t mode;  /* permission bits with setuid, setgid and sticky: 07777 */
-	uint64_t size;  /* bytes; regular files only, else 0 */
+	uint32_t mode; /* permission bits with setuid, setgid and sticky: 07777 */
+	uint64_t size; /* bytes; regular files only, else 0 */
 	struct entry_time mtime;
 	struct entry_time ctime;
 	uint32_t uid, gid;

@@ -9,9 +9,9 @@
 enum { HAUL_FAULT_TEXT_MAX = 512 };
 
 struct haul_fault {
-	haul_status status;              /* HAUL_OK: nothing has been recorded */
-	int os_errno;                    /* errno at the place of failure, 0 if none */
-	char text[HAUL_FAULT_TEXT_MAX];  /* one sentence without full stop; names in it are already escaped */
+	haul_status status;             /* HAUL_OK: nothing has been recorded */
+	int os_errno;                   /* errno at the place of failure, 0 if none */
+	char text[HAUL_FAULT_TEXT_MAX]; /* one sentence without full stop; names in it are already escaped */
 };
 
 /*

@@ -1,5 +1,6 @@
 /*
- * One line per event, to stderr or to a sink of the program's choice. Logging never blocks data: lanes do not log per block.
+ * One line per event, to stderr or to a sink of the program's choice. Logging never blocks data: lanes do not log per
+ * block.
  */
 #ifndef HAUL_BASE_LOG_H
 #define HAUL_BASE_LOG_H

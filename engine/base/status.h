@@ -14,7 +14,8 @@
 #define HAUL_MUST_USE __attribute__((warn_unused_result))
 #define HAUL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* X(name, value, text): `text` is a short English phrase without a full stop. Values are stable: they go on the wire. */
+/* X(name, value, text): `text` is a short English phrase without a full stop. Values are stable: they go on the wire.
+ */
 #define HAUL_STATUS_LIST(X)                                                                                            \
 	X(OK, 0, "success")                                                                                            \
 	/* base 1..99 */                                                                                               \
@@ -49,7 +50,7 @@
 	/* peer-protocol 200..299 */                                                                                   \
 	X(BAD_FRAME, 200, "malformed frame")                                                                           \
 	X(BAD_MOVE, 201, "message not allowed in this state")                                                          \
-	X(NOT_ANNOUNCED, 202, "message about something never announced")                                              \
+	X(NOT_ANNOUNCED, 202, "message about something never announced")                                               \
 	X(OVER_CREDIT, 203, "peer sent more than it was granted")                                                      \
 	X(NO_COMMON_VERSION, 204, "no common protocol version")                                                        \
 	X(CRITICAL_CAPABILITY, 205, "peer needs a capability this version lacks")                                      \

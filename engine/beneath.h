@@ -1,0 +1,54 @@
+/*
+ * Path operations that cannot leave a directory: each takes the handle of a root and a path below it, and resolves with
+ * openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS). Paths of any length: those longer than
+ * PATH_MAX are walked in pieces. The path "" is the root itself.
+ *
+ * HAUL_LINK_IN_PATH means that a symbolic link stands where a directory was expected: somebody swapped it in, or the
+ * share is laid out so; nothing was followed. Thread: any; no state.
+ */
+#ifndef HAUL_ENGINE_BENEATH_H
+#define HAUL_ENGINE_BENEATH_H
+
+#include "engine/base/entry.h"
+#include "engine/base/fault.h"
+
+#include <sys/types.h>
+
+/* Open what `path` names with open(2) flags (O_CLOEXEC | O_NOFOLLOW are added). *ret_fd is given. */
+HAUL_MUST_USE haul_status beneath_open(int root_fd, const char *path, int flags, mode_t mode, int *ret_fd);
+
+/*
+ * The directory that holds the last component (O_PATH handle, given) and the component itself (points into path).
+ * For "" HAUL_BAD_VALUE.
+ */
+HAUL_MUST_USE haul_status beneath_parent(int root_fd, const char *path, int *ret_dir_fd, const char **ret_name);
+
+/* lstat of what `path` names. */
+HAUL_MUST_USE haul_status beneath_stat(int root_fd, const char *path, struct entry_facts *ret_facts);
+
+/* statx of one name in a directory handle, links not followed. */
+HAUL_MUST_USE haul_status beneath_stat_at(int dir_fd, const char *name, struct entry_facts *ret_facts);
+
+/* Target of a symbolic link in a directory handle: at most HAUL_LINK_TARGET_MAX bytes, NUL added. ret_target given
+ * (free). */
+HAUL_MUST_USE haul_status beneath_read_link(int dir_fd, const char *name, char **ret_target, size_t *ret_len);
+
+/*
+ * Make every missing directory of `path` (mode 0777 minus umask), each synced and its parent too when `sync`.
+ * ret_made  number of directories made; may be NULL.
+ */
+HAUL_MUST_USE haul_status beneath_make_path(int root_fd, const char *path, bool sync, unsigned *ret_made);
+
+/* A cache of one opened parent, for callers that work through a directory in order. Zero is closed. */
+struct parent_cache {
+	int root_fd; /* borrowed */
+	char *path;  /* owned; of the parent, NULL when closed */
+	int dir_fd;  /* owned */
+};
+
+/* As beneath_parent(), but the handle is the cache's (borrowed until the next call or parent_cache_close()). */
+HAUL_MUST_USE haul_status parent_cache_get(struct parent_cache *c, int root_fd, const char *path, int *ret_dir_fd,
+					   const char **ret_name);
+void parent_cache_close(struct parent_cache *c);
+
+#endif

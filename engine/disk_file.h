@@ -1,0 +1,54 @@
+/*
+ * One open regular file as the engine reads or writes it: descriptor, whether direct, and the alignment it asks for.
+ *
+ * May be shared by the lanes of a job: after opening only `is_direct` changes (to false, once).
+ */
+#ifndef HAUL_ENGINE_DISK_FILE_H
+#define HAUL_ENGINE_DISK_FILE_H
+
+#include "engine/base/entry.h"
+#include "engine/base/fault.h"
+
+#include <stdatomic.h>
+
+enum direct_mode { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER };
+
+/* Why a file is read or written through the page cache. */
+enum buffered_reason {
+	BUFFERED_NOT,          /* it is direct */
+	BUFFERED_ASKED,        /* DIRECT_NEVER */
+	BUFFERED_SMALL,        /* auto: below DISK_FILE_DIRECT_MIN bytes */
+	BUFFERED_OPEN_REFUSED, /* the file system has no O_DIRECT */
+	BUFFERED_IO_REFUSED,   /* EINVAL at the first request */
+	BUFFERED_MEMORY_FS,    /* tmpfs, ramfs: nothing to bypass */
+};
+
+enum { DISK_FILE_DIRECT_MIN = 4 * 1024 * 1024 };
+
+struct disk_file {
+	int fd;                /* owned */
+	uint32_t offset_align; /* bytes, power of two; 1 when buffered */
+	uint32_t memory_align;
+	_Atomic bool is_direct;
+	_Atomic int reason;       /* enum buffered_reason */
+	struct entry_facts facts; /* of the descriptor when opened */
+};
+
+/*
+ * Take an open descriptor of a regular file and set direct I/O by mode, size and file system (statx DIOALIGN where the
+ * kernel tells, else 4096).
+ *
+ * fd         taken on success, still the caller's on failure.
+ * size_hint  bytes that will be read or written.
+ * HAUL_WRONG_KIND   not a regular file. HAUL_UNSUPPORTED: DIRECT_ALWAYS and the file system refuses.
+ */
+HAUL_MUST_USE haul_status disk_file_open(struct disk_file *f, int fd, enum direct_mode mode, uint64_t size_hint,
+					 struct haul_fault *fault);
+
+/* Close the descriptor; the status of close(2) matters after writing. */
+haul_status disk_file_close(struct disk_file *f);
+
+/* "direct", or "buffered (file system has no direct I/O)". Static storage. */
+const char *disk_file_mode_text(const struct disk_file *f);
+
+#endif

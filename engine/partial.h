@@ -1,0 +1,109 @@
+/*
+ * How a file arrives: written under a private name on the same file system, whole and synced, then renamed.
+ *
+ * A `place` is the destination of one job: its root handle and, below the root's `.haul/` (0700), one directory of the
+ * job's own, held by a lock for as long as the job lives. Directories of jobs that died are removed when the next one
+ * opens the place; an empty `.haul/` goes with the last job. Where `.haul/` will not do (another file system below the
+ * root, a setgid or default-ACL directory, `.haul/` cannot be made), the partial lies in the target directory itself as
+ * `.haul.<32 hex>.part`. Every operation is beneath the root handle (beneath.h). Blocking.
+ *
+ * Thread: partial_create_small() may be called from several threads at once; everything else from one.
+ */
+#ifndef HAUL_ENGINE_PARTIAL_H
+#define HAUL_ENGINE_PARTIAL_H
+
+#include "engine/beneath.h"
+#include "engine/disk_file.h"
+
+struct place;
+
+/*
+ * root_fd      held until place_close(): the destination directory of the job.
+ * private_fd   directory under which `.haul/` is made (the share's top, or root_fd itself); held.
+ */
+HAUL_MUST_USE haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault);
+void place_close(struct place *p); /* removes the job's directory with what is left in it; NULL is fine */
+
+/* A file on its way. Zero-initialised is closed. */
+struct partial {
+	struct disk_file file;
+	int dir_fd; /* where it lies: the job's directory (borrowed from the place) or the target's own (owned) */
+	bool owns_dir;
+	char name[48]; /* in dir_fd */
+	uint64_t size;
+};
+
+/*
+ * Create a partial for `path` (below the root) of `size` bytes and preallocate it.
+ *
+ * HAUL_NO_SPACE, HAUL_QUOTA, HAUL_TOO_BIG   told now, by the preallocation; nothing is left.
+ * HAUL_DENIED, HAUL_READ_ONLY, HAUL_LINK_IN_PATH, HAUL_NOT_DIRECTORY   of the target directory.
+ */
+HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, uint64_t size, enum direct_mode mode,
+					 struct partial *ret_partial, struct haul_fault *fault);
+
+/*
+ * A whole small file in one go: create, write `len` bytes, mode and mtime; not synced, descriptor closed.
+ * ret_partial names it (file.fd is -1) for partial_publish().
+ */
+HAUL_MUST_USE haul_status partial_create_small(struct place *p, const char *path, const void *data, size_t len,
+					       const struct entry_facts *meta, struct partial *ret_partial);
+
+/* Cut to the exact size, set mode and mtime, fsync unless !sync, close. The partial keeps its name. */
+HAUL_MUST_USE haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync,
+					 struct haul_fault *fault);
+
+enum publish_rule { PUBLISH_NO_REPLACE, PUBLISH_REPLACE };
+
+/*
+ * Give the finished partial its name: renameat2 within the file system. Replaces a file or link if the rule allows,
+ * never a directory (HAUL_IS_DIRECTORY). The caller syncs the directory (place_sync_parent, place_sync_all). On success
+ * the partial is closed; on failure still the caller's (partial_discard).
+ */
+HAUL_MUST_USE haul_status partial_publish(struct place *p, struct partial *f, const char *path, enum publish_rule rule);
+
+/* Close and unlink. Fine on a closed one. */
+void partial_discard(struct partial *f);
+
+/* fsync of the directory that holds `path`. */
+HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);
+
+/* syncfs on the place's file system (handle opened by place_open, before the first write, so that its errors are seen).
+ */
+HAUL_MUST_USE haul_status place_sync_all(struct place *p);
+
+/* Make one directory, writable for us until place_finish_directory(). HAUL_EXISTS with *ret_kind set if something is
+ * there. */
+HAUL_MUST_USE haul_status place_make_directory(struct place *p, const char *path, enum entry_kind *ret_kind);
+
+/* Final mode and mtime of a directory, through its handle; fsync when `sync`. Mode and times are each optional. */
+HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta,
+						 bool sync);
+
+/* Set mode and/or mtime of an existing regular file through its handle, if it is still what `seen` says (inode, ctime).
+ */
+HAUL_MUST_USE haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
+					 const struct entry_facts *meta);
+
+/* A symbolic link with its mtime: made under a private name, then renamed. Same rule as partial_publish(). */
+HAUL_MUST_USE haul_status place_make_link(struct place *p, const char *path, const char *target,
+					  const struct entry_facts *meta, enum publish_rule rule);
+
+/* Facts of what stands at `path`, links not followed; HAUL_NOT_FOUND when nothing does. */
+HAUL_MUST_USE haul_status place_stat(struct place *p, const char *path, struct entry_facts *ret_facts);
+
+/* Target of the link that stands at `path`; given (free). */
+HAUL_MUST_USE haul_status place_read_link(struct place *p, const char *path, char **ret_target, size_t *ret_len);
+
+/* Open the regular file at `path` for reading. Given. */
+HAUL_MUST_USE haul_status place_open_file(struct place *p, const char *path, enum direct_mode mode,
+					  struct disk_file *ret_file, struct haul_fault *fault);
+
+/* Free bytes for an ordinary user of the place's file system. */
+HAUL_MUST_USE haul_status place_free_bytes(struct place *p, uint64_t *ret_bytes);
+
+/* Nanoseconds that stored times are rounded to (1 on ext4, XFS, btrfs, tmpfs; 2e9 on FAT). Probed from the file system
+ * type. */
+uint64_t place_time_step_ns(const struct place *p);
+
+#endif

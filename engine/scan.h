@@ -1,0 +1,56 @@
+/*
+ * Walk one or several source trees as one, in canonical order: a directory, then its contents, siblings by byte order.
+ * Streaming: what is kept is the names of the directories on the way down, never the tree.
+ *
+ * Several sources merge by landing path. A directory that several of them have is one directory with the contents of
+ * all; for any other name that is taken already, the first source wins and the second is reported as SCAN_CLASH.
+ * Blocking; run it in a thread of its own. Names reserved for haul (".haul…") are left out silently.
+ */
+#ifndef HAUL_ENGINE_SCAN_H
+#define HAUL_ENGINE_SCAN_H
+
+#include "engine/base/entry.h"
+#include "engine/base/fault.h"
+
+struct scan_source {
+	int root_fd; /* directory handle, held until scan_free(); paths below are relative to it, links not followed */
+	const char *path;    /* below root_fd; "" = root_fd itself; borrowed for scan_new() */
+	const char *landing; /* one name below the job's root; NULL: the contents of `path` land there directly */
+};
+
+enum scan_event {
+	SCAN_ENTRY,   /* something new: its facts; files are not opened */
+	SCAN_DIR_END, /* the directory `index` is done */
+	SCAN_PROBLEM, /* `path` could not be looked at, or SCAN_CLASH; the scan goes on */
+	SCAN_END,
+};
+
+struct scan_item {
+	enum scan_event event;
+	uint64_t index;  /* ENTRY: 0, 1, 2 …; DIR_END: of the directory, HAUL_NO_INDEX for the job's root */
+	uint64_t parent; /* ENTRY: index of the directory */
+	struct entry_facts facts;
+	const char *name;        /* last component; landing name at the top */
+	const char *path;        /* landing path below the job's root */
+	unsigned source;         /* which scan_source it comes from */
+	const char *source_path; /* below that source's root_fd: what to open */
+	const char *link_target; /* links */
+	size_t link_target_len;
+	uint64_t count;      /* DIR_END: entries reported in it */
+	bool is_complete;    /* DIR_END: false when it could not be listed to its end */
+	haul_status problem; /* PROBLEM, DIR_END without is_complete: HAUL_EXISTS for a clash */
+};
+
+struct scan;
+
+HAUL_MUST_USE haul_status scan_new(const struct scan_source *sources, size_t count, struct scan **ret_scan,
+				   struct haul_fault *fault);
+void scan_free(struct scan *s);
+
+/*
+ * The next item. Everything it points to is valid until the next call.
+ * Fails only without memory; what goes wrong with a file is an item.
+ */
+HAUL_MUST_USE haul_status scan_next(struct scan *s, struct scan_item *ret_item);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * A transfer from the command line's point of view: one call that runs it and tells what happens through an observer.
+ *
+ * transfer_run() runs the local end in this process: it connects to the peer's hauld, opens the lanes, and is the
+ * sending or the receiving end. It handles SIGINT, SIGTERM and SIGHUP while it runs. Observer calls come on the calling
+ * thread.
+ */
+#ifndef HAUL_AGENT_TRANSFER_H
+#define HAUL_AGENT_TRANSFER_H
+
+#include "agent/home.h"
+#include "agent/place_spec.h"
+#include "engine/base/entry.h"
+
+enum transfer_verb { TRANSFER_COPY, TRANSFER_VERIFY };
+enum transfer_direct { TRANSFER_DIRECT_AUTO, TRANSFER_DIRECT_ALWAYS, TRANSFER_DIRECT_NEVER };
+
+struct transfer_request {
+	enum transfer_verb verb;
+	const struct place_spec *sources; /* at least 1 */
+	size_t source_count;
+	const struct place_spec *destination;
+	const char *as_name; /* --as, or NULL */
+	bool dry_run;        /* -n */
+	bool checksum;       /* -c */
+	bool follow_links;   /* -L */
+	bool exact;          /* verify --exact */
+	bool no_sync;
+	unsigned lanes;       /* 0: chosen */
+	uint32_t block_bytes; /* 0: chosen */
+	enum transfer_direct direct;
+	uint64_t bandwidth_bytes_per_s; /* 0: unlimited */
+	uint32_t connect_timeout_ms;
+	uint32_t timeout_ms;
+	double modify_window_s;
+	bool want_entries;   /* call on_entry for every changed entry (-v, -n, --json) */
+	bool want_explain;   /* call on_explain */
+	const char *backend; /* NULL, "ring", "threads" */
+};
+
+/* How a source lands; told before anything is written. */
+struct transfer_landing {
+	const char *source;      /* as typed */
+	const char *destination; /* "nas:inbox/day1/Footage", as the user would type it */
+	bool is_new;
+	bool is_contents;         /* the contents of the source land there */
+	bool is_link;             /* the source is a link and lands as a link */
+	const char *made_parents; /* "nas:inbox/day1" when parents are made, else NULL */
+};
+
+/* A warning or an error: `text` is one line without the remedy, names escaped; remedy may be NULL. */
+struct transfer_problem {
+	enum haul_code code;
+	int exit_code;    /* the class it belongs to: 1 .. 11 */
+	const char *side; /* "source", "destination", "local" or the peer's name */
+	const char *path; /* raw bytes, NUL-terminated, or NULL */
+	const char *text;
+	const char *remedy;
+};
+
+struct transfer_entry {
+	const char *path; /* landing path below the job's root, raw */
+	enum entry_kind kind;
+	uint64_t size;
+	enum entry_outcome outcome;
+	uint32_t changes; /* enum change_bits of peer-protocol/message.h, repeated as TRANSFER_* below */
+	bool has_offset;
+	uint64_t offset;
+};
+
+enum transfer_changes {
+	TRANSFER_CREATED = 1 << 0,
+	TRANSFER_CONTENT = 1 << 1,
+	TRANSFER_SIZE = 1 << 2,
+	TRANSFER_TIME = 1 << 3,
+	TRANSFER_MODE = 1 << 4,
+	TRANSFER_KIND = 1 << 5,
+	TRANSFER_SURPLUS = 1 << 6,
+	TRANSFER_MISSING = 1 << 7,
+};
+
+struct transfer_progress {
+	uint64_t files_done, files_total;
+	uint64_t bytes_done, bytes_total; /* of what has to be looked at; done never exceeds total */
+	uint64_t bytes_sent;
+	bool totals_final; /* the scan has ended */
+	double elapsed_s;
+	double rate_bytes_per_s; /* over the last seconds */
+};
+
+enum transfer_limit {
+	LIMIT_NONE,
+	LIMIT_SOURCE_DISK,
+	LIMIT_SOURCE_CPU,
+	LIMIT_NETWORK,
+	LIMIT_DESTINATION_CPU,
+	LIMIT_DESTINATION_DISK,
+	LIMIT_FILES,
+	LIMIT_RATE,
+};
+
+enum { TRANSFER_REASONS_MAX = 12 };
+
+struct transfer_report {
+	int exit_code;
+	int reasons[TRANSFER_REASONS_MAX]; /* every class that occurred, in CLI.md's order of precedence */
+	size_t reason_count;
+	uint64_t files_total, files_sent, files_skipped, files_deleted, files_kept, files_failed; /* regular files */
+	uint64_t entries_total, bytes_total, bytes_sent, bytes_reused;
+	uint64_t files_verified_transfer, files_verified_disk, files_unread;
+	uint64_t files_equal, files_different, files_missing, files_surplus, meta_different; /* verify */
+	uint64_t specials[3]; /* fifos, sockets, devices left out */
+	double elapsed_s;
+	unsigned lanes;
+	bool is_durable;
+	bool has_root;
+	struct haul_digest job_root;
+	enum transfer_limit limited_by;
+	bool is_dry_run;
+	int signal_number; /* the signal that ended it, else 0 */
+};
+
+struct transfer_observer {
+	void *ctx;
+	void (*on_landing)(void *ctx, const struct transfer_landing *landings, size_t count);
+	void (*on_note)(void *ctx, const char *text);                      /* worth a line on stderr */
+	void (*on_explain)(void *ctx, const char *text);                   /* a choice and its reason */
+	void (*on_progress)(void *ctx, const struct transfer_progress *p); /* about 4 times a second */
+	void (*on_entry)(void *ctx, const struct transfer_entry *e);
+	void (*on_warning)(void *ctx, const struct transfer_problem *p);
+	void (*on_error)(void *ctx, const struct transfer_problem *p);
+};
+
+/* Run it to its end. ret_report is filled in any case; its exit_code is the process's. */
+void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
+		  struct transfer_report *ret_report);
+
+#endif

@@ -9,6 +9,7 @@
 
 #include "engine/base/fault.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct home {

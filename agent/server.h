@@ -1,0 +1,36 @@
+/*
+ * What hauld does with a known device's connections: answers its questions, runs its jobs, joins its lanes.
+ */
+#ifndef HAUL_AGENT_SERVER_H
+#define HAUL_AGENT_SERVER_H
+
+#include "agent/channel.h"
+#include "agent/home.h"
+#include "agent/peers.h"
+#include "agent/shares.h"
+
+/*
+ * What is shared by all sessions of one hauld. Peers and shares are replaced by hauld when their files change
+ * (server_reload), so nobody keeps pointers into them across events; rights are looked up at each use.
+ */
+struct server {
+	uv_loop_t *loop;
+	const struct home *home;
+	struct tls_config *tls;
+	struct peer_list peers;
+	struct share_list shares;
+	struct list sessions;  /* struct server_session */
+	uint64_t budget_bytes; /* memory for blocks of all sessions */
+	const char *backend;   /* NULL, "ring", "threads" */
+};
+
+/* A known device has connected (listener's on_channel): takes the channel. */
+void server_take_channel(struct server *s, struct channel *ch, const uint8_t device_id[32]);
+
+/* Peers or shares were read again: sessions of devices that are gone or lost their rights end. */
+void server_reload(struct server *s);
+
+/* End every session (ERROR to its peer); on_stopped comes when the last one is gone. */
+void server_stop(struct server *s, void (*on_stopped)(void *ctx), void *ctx);
+
+#endif

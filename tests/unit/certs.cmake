@@ -1,0 +1,3 @@
+if(TARGET haul_gcm)
+  haul_unit_test(gcm_alt LIBS haul::mbedcrypto)
+endif()

@@ -1,0 +1,250 @@
+# What every integration test stands on: two homes on one machine, agents on free ports of 127.0.0.1, and checks that
+# say what they saw when they fail. A test file begins with `load lib` and gets setup() and teardown() from here; a
+# file with needs of its own defines them again and calls test_begin and test_end.
+#
+# Words: A is the home of whoever runs `haul` (known to B as edit1), B the home of a hauld (known to A as nas) that
+# offers the directory $SHARE as inbox. T is the test's own directory.
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+HAUL_BUILD=${HAUL_BUILD:-$ROOT/build}
+HAUL=${HAUL:-$HAUL_BUILD/bin/haul}
+HAULD=${HAULD:-$HAUL_BUILD/bin/hauld}
+SCALE=${HAUL_TEST_SCALE:-full}
+SEED=${HAUL_TEST_SEED:-1}
+# Seconds that any one command may take; sanitizers are slow.
+LIMIT=${HAUL_TEST_LIMIT:-240}
+
+for tools in "$HAUL_BUILD/bin" "$HAUL_BUILD/tests" "$HAUL_BUILD/tests/integration"; do
+	[ -x "$tools/haul_treecmp" ] && TREECMP=$tools/haul_treecmp
+	[ -x "$tools/haul_mktree" ] && MKTREE=$tools/haul_mktree
+	[ -x "$tools/haul_tlsrecords" ] && TLSRECORDS=$tools/haul_tlsrecords
+done
+
+# No answer of a user's own configuration may leak into a test.
+unset HAUL_HOME HAUL_ENGINE
+for name in $(compgen -e HAUL_OPTION_ || true); do unset "$name"; done
+
+setup() { test_begin; }
+teardown() { test_end; }
+
+test_begin() {
+	T=$BATS_TEST_TMPDIR
+	export HOME=$T/home XDG_CONFIG_HOME=$T/home/config XDG_STATE_HOME=$T/home/state
+	mkdir -p "$HOME"
+	AGENTS=() OTHERS=() MOUNTS=()
+	RANDOM=$SEED
+}
+
+# Stop what the test started; an agent that does not end well by itself, or a sanitizer's report, fails the test.
+test_end() {
+	local pid bad=0 mount
+	for pid in "${OTHERS[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+	for pid in "${AGENTS[@]}"; do stop_agent "$pid" || bad=1; done
+	for mount in "${MOUNTS[@]}"; do umount "$mount" 2>/dev/null || umount -l "$mount" || true; done
+	if grep -lE 'Sanitizer|runtime error:|Assertion .* failed' "$T"/*.err "$T"/err 2>/dev/null; then
+		grep -hE -A 20 'Sanitizer|runtime error:|Assertion' "$T"/*.err "$T"/err | head -n 60
+		bad=1
+	fi
+	[ -z "${MKTREE:-}" ] || "$MKTREE" rm "$T" 2>/dev/null || true
+	return $bad
+}
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+# `haul` as A. One limit for all: a command that hangs is a failure (124).
+haul() { HAUL_HOME=$A timeout -k 5 "$LIMIT" "$HAUL" "$@"; }
+# `haul` in B's home.
+haul_b() { HAUL_HOME=$B timeout -k 5 "$LIMIT" "$HAUL" "$@"; }
+
+show_output() {
+	sed 's/^/  stdout: /' "$T/out" | head -n 40
+	sed 's/^/  stderr: /' "$T/err" | head -n 40
+}
+
+# expect CODE COMMAND...: run it without a terminal or input, keep stdout in $T/out and stderr in $T/err.
+# CODE may be a choice: "5|0".
+expect() {
+	local want=$1 got=0
+	shift
+	"$@" >"$T/out" 2>"$T/err" </dev/null || got=$?
+	GOT=$got
+	case "|$want|" in *"|$got|"*) return 0 ;; esac
+	echo "exit $got instead of $want: $*"
+	show_output
+	return 1
+}
+
+# err_has TEXT..., out_has TEXT...: each stands somewhere in what the last command printed.
+err_has() { has_text "$T/err" "$@"; }
+out_has() { has_text "$T/out" "$@"; }
+has_text() {
+	local file=$1 text
+	shift
+	for text in "$@"; do
+		grep -qF -e "$text" "$file" && continue
+		echo "missing: $text"
+		show_output
+		return 1
+	done
+}
+err_lacks() { lacks_text "$T/err" "$@"; }
+out_lacks() { lacks_text "$T/out" "$@"; }
+lacks_text() {
+	local file=$1 text
+	shift
+	for text in "$@"; do
+		grep -qF -e "$text" "$file" || continue
+		echo "should not be there: $text"
+		show_output
+		return 1
+	done
+}
+
+# check CONDITION...: a test(1) expression that says what it was when it is false.
+check() {
+	test "$@" && return 0
+	echo "not true: $*"
+	return 1
+}
+
+# done_is FIELD VALUE [FIELD VALUE]...: fields of the last JSON line of stdout.
+done_is() {
+	local got
+	check "$(tail -n 1 "$T/out" | jq -r .event)" = done || { show_output; return 1; }
+	while [ $# -gt 1 ]; do
+		got=$(done_field "$1")
+		if [ "$got" != "$2" ]; then
+			echo "done: $1 is $got, not $2"
+			show_output
+			return 1
+		fi
+		shift 2
+	done
+}
+done_field() { tail -n 1 "$T/out" | jq -c ".$1" | sed 's/^"\(.*\)"$/\1/'; }
+
+# offset_named BYTES FILE: the output names FILE on a line with a number in the same MiB as BYTES (a leaf is the
+# smallest thing that digests tell apart).
+offset_named() {
+	local want=$(($1 >> 20)) number
+	for number in $(grep -hF -e "$2" "$T/out" "$T/err" | tr -d ',' | grep -oE '[0-9]+'); do
+		[ ${#number} -le 18 ] && [ $((10#$number >> 20)) -eq "$want" ] && return 0
+	done
+	echo "no line names $2 with an offset in MiB $want"
+	show_output
+	return 1
+}
+
+# --- agents ---------------------------------------------------------------------------------------------------------
+
+# The device id of a home, in whatever words `haul id` puts around it.
+device_id() {
+	HAUL_HOME=$1 timeout -k 5 "$LIMIT" "$HAUL" id </dev/null | grep -oE '[A-Z2-7]{4,}(-[A-Z2-7]{4,}){3,}' | head -n 1
+}
+
+# start_agent HOME [OPTION...]: hauld in the background; sets AGENT_PID and AGENT_PORT. HAULD_UNDER, a list of words,
+# stands before the program (strace, setpriv). Its output goes to HOME.out and HOME.err.
+start_agent() {
+	local home=$1 listen=${LISTEN:-127.0.0.1:0}
+	shift
+	: >"$home.out"
+	# shellcheck disable=SC2086 # a list of words
+	HAUL_HOME=$home ${HAULD_UNDER:-} "$HAULD" --listen "$listen" "$@" >"$home.out" 2>>"$home.err" </dev/null 3>&- 4>&- &
+	AGENT_PID=$!
+	AGENTS+=("$AGENT_PID")
+	wait_for 30 grep -q '^listening ' "$home.out" || {
+		echo "hauld did not say where it listens:"
+		cat "$home.out" "$home.err"
+		return 1
+	}
+	AGENT_PORT=$(sed -n 's/^listening .*:\([0-9]*\)$/\1/p' "$home.out" | head -n 1)
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+	local left=$(($1 * 20))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# SIGTERM must end an agent within ten seconds with exit 0.
+stop_agent() {
+	local rc=0
+	kill -TERM "$1" 2>/dev/null || true
+	if ! wait_for 10 is_gone "$1"; then
+		echo "hauld $1 did not stop on SIGTERM within 10 s"
+		kill -9 "$1" 2>/dev/null || true
+		rc=1
+	fi
+	wait "$1" 2>/dev/null || { echo "hauld $1 ended with $?"; rc=1; }
+	forget_agent "$1"
+	return $rc
+}
+
+kill_agent() {
+	kill -9 "$1" 2>/dev/null || true
+	wait "$1" 2>/dev/null || true
+	forget_agent "$1"
+}
+
+forget_agent() {
+	local pid kept=()
+	for pid in "${AGENTS[@]}"; do [ "$pid" = "$1" ] || kept+=("$pid"); done
+	AGENTS=("${kept[@]}")
+}
+
+# pair [RIGHTS]: A and B know each other, B's hauld runs and offers $SHARE (made when missing) as inbox.
+pair() {
+	A=$T/a B=$T/b
+	SHARE=${SHARE_AT:-$T/share}
+	mkdir -p "$SHARE"
+	A_ID=$(device_id "$A") B_ID=$(device_id "$B")
+	[ -n "$A_ID" ] && [ -n "$B_ID" ] && [ "$A_ID" != "$B_ID" ]
+	expect 0 haul_b share add inbox "$SHARE"
+	expect 0 haul_b peer add "$A_ID" --name edit1 --allow "inbox=${1:-writer}"
+	start_agent "$B"
+	expect 0 haul peer add "$B_ID" --name nas --address "127.0.0.1:$AGENT_PORT"
+}
+
+# After the agent of B was stopped: start it again on the port it had.
+restart_b() {
+	LISTEN=127.0.0.1:$AGENT_PORT start_agent "$B"
+}
+
+# --- conditions -----------------------------------------------------------------------------------------------------
+
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+need_full() { [ "$SCALE" = full ] || skip "only at full scale (HAUL_TEST_SCALE=full)"; }
+need_tool() {
+	local tool
+	for tool in "$@"; do command -v "$tool" >/dev/null || skip "needs $tool"; done
+}
+# need_space MEGABYTES: free where the tests keep their files.
+need_space() {
+	local free
+	free=$(df -Pm "$BATS_TEST_TMPDIR" | awk 'NR == 2 { print $4 }')
+	[ "$free" -ge "$1" ] || skip "needs $1 MB of free space, there are $free"
+}
+
+# mount_loop KIND MEGABYTES DIR: a file system of its own; skips where the machine cannot.
+mount_loop() {
+	need_root
+	mkdir -p "$3"
+	if [ "$1" = tmpfs ]; then
+		mount -t tmpfs -o "size=$2m" tmpfs "$3" || skip "cannot mount tmpfs"
+	else
+		need_tool "mkfs.$1"
+		truncate -s "$2M" "$3.img"
+		"mkfs.$1" "$3.img" >"$T/mkfs.log" 2>&1 || skip "mkfs.$1 refused: $(tail -n 1 "$T/mkfs.log")"
+		mount -o loop "$3.img" "$3" 2>"$T/mount.log" || skip "cannot mount $1: $(tail -n 1 "$T/mount.log")"
+	fi
+	MOUNTS+=("$3")
+}

@@ -2,8 +2,8 @@
  * The digest of a file's content: leaves of 1 MiB, nodes over 256 children, one root (docs/ARCHITECTURE.md "hash
  * tree").
  *
- * Leaves may be added in any order, by one thread at a time; the memory is proportional to the groups that are open
- * plus one digest per closed group.
+ * Leaves may be added in any order, by one thread at a time. Memory: 4 KiB for each group of 256 leaves that is open,
+ * one digest per closed group, and the leaves of the last 64 closed groups (264 KiB).
  */
 #ifndef HAUL_ENGINE_HASH_TREE_H
 #define HAUL_ENGINE_HASH_TREE_H
@@ -30,13 +30,17 @@ uint64_t leaf_count(uint64_t size_bytes);
 
 bool digest_equal(const struct haul_digest *a, const struct haul_digest *b);
 
-/* NULL without memory. hash_tree_free(NULL) is fine. */
+/* The tree of a file of `leaves` (at least 1) leaves. NULL without memory. hash_tree_free(NULL) is fine. */
 struct hash_tree *hash_tree_new(uint64_t leaves);
+
+/* The tree over the entry digests of a job: seeds from 0x201, and one entry is hashed too (entry_digest.h). */
+struct hash_tree *hash_tree_new_of_entries(uint64_t entries);
 void hash_tree_free(struct hash_tree *t);
 
 /*
  * Put the digest of leaf `index`. Putting it again with the same value is fine (a leaf sent twice).
- * HAUL_BAD_VALUE   index beyond the tree. HAUL_CHANGED   a different digest was put before: the file changed meanwhile.
+ * HAUL_BAD_VALUE   index beyond the tree. HAUL_CHANGED   a different digest was put before: the file changed meanwhile;
+ * also when the leaf's group was closed more than 64 groups ago, so that nobody can tell any more.
  * HAUL_NO_MEMORY.
  */
 HAUL_MUST_USE haul_status hash_tree_put(struct hash_tree *t, uint64_t index, const struct haul_digest *digest);

@@ -1,0 +1,170 @@
+/*
+ * Entry digests wait in a scratch file at 16 × index; the root is one pass over it. Digests that come in order are
+ * written 256 at a time. Sixteen zero bytes mean "never put": no XXH3 digest of ours is expected to be that.
+ */
+#include "engine/entry_digest.h"
+
+#include "engine/hash_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { RUN_MAX = 256 }; /* digests */
+
+static const uint64_t EMPTY_SEED = 0x201;
+static const struct haul_digest nothing;
+
+struct job_digest {
+	int fd;             /* owned; the scratch file */
+	uint64_t run_start; /* index of run[0] */
+	unsigned run_count; /* consecutive digests that are not in the file yet */
+	struct haul_digest run[RUN_MAX];
+};
+
+/* For file systems without O_TMPFILE: a name that lives for two calls. */
+static int create_unlinked(const char *dir)
+{
+	char name[4096];
+	uint64_t random;
+	int fd;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -1;
+	if (snprintf(name, sizeof(name), "%s/.haul-scratch-%016llx", dir, (unsigned long long)random) >=
+	    (int)sizeof(name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)unlink(name);
+	return fd;
+}
+
+haul_status job_digest_new(const char *dir, struct job_digest **ret_job, struct haul_fault *fault)
+{
+	struct job_digest *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the job's digests");
+	j->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (j->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL))
+		j->fd = create_unlinked(dir);
+	if (j->fd < 0) {
+		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for digests");
+
+		free(j);
+		return st;
+	}
+	*ret_job = j;
+	return HAUL_OK;
+}
+
+void job_digest_free(struct job_digest *j)
+{
+	if (!j)
+		return;
+	(void)close(j->fd);
+	free(j);
+}
+
+static haul_status write_whole(int fd, const uint8_t *data, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return haul_status_from_errno(n < 0 ? errno : ENOSPC);
+		data += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return HAUL_OK;
+}
+
+/* What lies beyond the end of the file reads as never put. */
+static haul_status read_whole(int fd, uint8_t *data, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pread(fd, data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return haul_status_from_errno(errno);
+		if (n == 0)
+			return haul_bug("an entry of the job never got its digest");
+		data += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return HAUL_OK;
+}
+
+static haul_status run_flush(struct job_digest *j)
+{
+	haul_status st =
+	    write_whole(j->fd, j->run[0].bytes, j->run_count * sizeof(j->run[0]), j->run_start * HAUL_DIGEST_BYTES);
+
+	if (haul_ok(st))
+		j->run_count = 0;
+	return st;
+}
+
+haul_status job_digest_put(struct job_digest *j, uint64_t index, const struct haul_digest *digest)
+{
+	haul_status st;
+
+	if (index > INT64_MAX / HAUL_DIGEST_BYTES - 1)
+		return HAUL_BAD_VALUE;
+	if (j->run_count == RUN_MAX || (j->run_count > 0 && index != j->run_start + j->run_count)) {
+		st = run_flush(j);
+		if (haul_failed(st))
+			return st;
+	}
+	if (j->run_count == 0)
+		j->run_start = index;
+	j->run[j->run_count++] = *digest;
+	return HAUL_OK;
+}
+
+static haul_status tree_put_run(struct hash_tree *t, const struct job_digest *j, uint64_t first, unsigned count)
+{
+	struct haul_digest digests[RUN_MAX];
+	haul_status st = read_whole(j->fd, digests[0].bytes, count * sizeof(digests[0]), first * HAUL_DIGEST_BYTES);
+
+	for (unsigned i = 0; haul_ok(st) && i < count; i++) {
+		if (digest_equal(&digests[i], &nothing))
+			return haul_bug("an entry of the job never got its digest");
+		st = hash_tree_put(t, first + i, &digests[i]);
+	}
+	return st;
+}
+
+haul_status job_digest_root(struct job_digest *j, uint64_t count, struct haul_digest *ret_root)
+{
+	haul_status st = run_flush(j);
+	struct hash_tree *t;
+
+	if (haul_failed(st))
+		return st;
+	if (count == 0) {
+		node_digest(NULL, 0, EMPTY_SEED, ret_root);
+		return HAUL_OK;
+	}
+	t = hash_tree_new_of_entries(count);
+	if (!t)
+		return HAUL_NO_MEMORY;
+	for (uint64_t first = 0; haul_ok(st) && first < count; first += RUN_MAX)
+		st = tree_put_run(t, j, first, count - first < RUN_MAX ? (unsigned)(count - first) : RUN_MAX);
+	if (haul_ok(st))
+		hash_tree_root(t, ret_root);
+	hash_tree_free(t);
+	return st;
+}

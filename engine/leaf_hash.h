@@ -1,0 +1,27 @@
+/*
+ * XXH3-128 compiled for several instruction sets from one source (leaf_hash.c), the best one chosen at run time. The
+ * library is used as a header only, so that the program needs no libxxhash.so. Internal to the engine.
+ */
+#ifndef HAUL_ENGINE_LEAF_HASH_H
+#define HAUL_ENGINE_LEAF_HASH_H
+
+#include "engine/base/entry.h"
+
+#include <stddef.h>
+
+#if defined(__x86_64__)
+#define HAUL_LEAF_HASH_X86 1
+#endif
+
+typedef void leaf_hash_fn(const void *data, size_t len, uint64_t seed, struct haul_digest *ret_digest);
+
+leaf_hash_fn leaf_hash_plain; /* what every machine of this architecture has: SSE2, NEON, or scalar code */
+#ifdef HAUL_LEAF_HASH_X86
+leaf_hash_fn leaf_hash_avx2;
+leaf_hash_fn leaf_hash_avx512;
+#endif
+
+/* The fastest of them that this processor runs. Any thread; the answer never changes. */
+leaf_hash_fn *leaf_hash_best(void);
+
+#endif

@@ -1,0 +1,4 @@
+# Digests, scan, arrival and path safety of the engine.
+haul_unit_test(hash_tree LIBS haul_engine)
+haul_unit_test(leaf_hash LIBS haul_engine)
+haul_unit_test(entry_digest LIBS haul_engine)

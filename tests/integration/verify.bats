@@ -1,0 +1,123 @@
+# verify says the truth about two trees, and copy -c repairs what it found.
+load lib
+load trees
+
+setup() {
+	test_begin
+	pair
+	make_mixed "$T/mixed"
+	"$MKTREE" big 9000000 "$T/mixed/large"
+	expect 0 haul copy "$T/mixed" nas:inbox
+}
+
+@test "equal trees: exit 0, nothing changed on either side" {
+	snapshot "$T/mixed" >"$T/one"
+	snapshot "$SHARE" >"$T/two"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+	expect 0 haul verify nas:inbox/mixed "$T/mixed"
+	snapshot "$T/mixed" | diff "$T/one" -
+	snapshot "$SHARE" | diff "$T/two" -
+}
+
+@test "one byte flipped at the destination: named with its offset, repaired by -c alone" {
+	flip "$SHARE/mixed/large" 5555555
+	expect 0 haul copy --json "$T/mixed" nas:inbox
+	done_is files_sent 0
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	offset_named 5555555 large
+	err_lacks hello.txt
+	expect 0 haul copy -c --json "$T/mixed" nas:inbox
+	done_is files_sent 1 exit 0
+	same "$T/mixed" "$SHARE/mixed"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+}
+
+@test "one byte flipped at the source: named, repaired by -c" {
+	flip "$T/mixed/large" 3
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	offset_named 3 large
+	expect 0 haul copy -c "$T/mixed" nas:inbox
+	same "$T/mixed" "$SHARE/mixed"
+}
+
+@test "the same in the other direction" {
+	expect 0 haul copy nas:inbox/mixed "$T/back"
+	flip "$T/back/large" 8999999
+	expect 4 haul verify nas:inbox/mixed "$T/back"
+	offset_named 8999999 large
+	expect 0 haul copy -c nas:inbox/mixed "$T/back"
+	same "$T/mixed" "$T/back"
+	expect 0 haul verify nas:inbox/mixed "$T/back"
+}
+
+@test "-c with nothing wrong sends nothing" {
+	expect 0 haul copy -c --json "$T/mixed" nas:inbox
+	done_is files_sent 0 bytes_sent 0
+}
+
+@test "missing at the destination: exit 4, named" {
+	rm "$SHARE/mixed/sub/run.sh"
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF run.sh "$T/out" "$T/err"
+}
+
+@test "another size: exit 4" {
+	printf x >>"$SHARE/mixed/sub/run.sh"
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF run.sh "$T/out" "$T/err"
+}
+
+@test "another kind, another link target: exit 4" {
+	rm "$SHARE/mixed/sub/link"
+	ln -s elsewhere "$SHARE/mixed/sub/link"
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF link "$T/out" "$T/err"
+	rm "$SHARE/mixed/sub/link"
+	mkdir "$SHARE/mixed/sub/link"
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+}
+
+@test "only at the destination: listed, exit 0; --exact 4" {
+	echo more >"$SHARE/mixed/surplus"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF surplus "$T/out" "$T/err"
+	expect 4 haul verify --exact "$T/mixed" nas:inbox/mixed
+}
+
+@test "modes and times that differ: listed, exit 0; --exact 4" {
+	chmod 0600 "$SHARE/mixed/sub/run.sh"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF run.sh "$T/out" "$T/err"
+	expect 4 haul verify --exact "$T/mixed" nas:inbox/mixed
+	chmod 0755 "$SHARE/mixed/sub/run.sh"
+	touch -d '2015-05-05' "$SHARE/mixed/sub/run.sh"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qF run.sh "$T/out" "$T/err"
+	expect 4 haul verify --exact "$T/mixed" nas:inbox/mixed
+}
+
+@test "the slash rule does not apply, a wrong level is guessed" {
+	expect 0 haul verify "$T/mixed/" nas:inbox/mixed
+	expect 2 haul verify "$T/mixed" nas:inbox
+	err_has "did you mean nas:inbox/mixed ?"
+}
+
+@test "a single file" {
+	expect 0 haul verify "$T/mixed/large" nas:inbox/mixed/large
+	flip "$SHARE/mixed/large" 0
+	expect 4 haul verify "$T/mixed/large" nas:inbox/mixed/large
+	offset_named 0 large
+}
+
+@test "the first of several flipped bytes is the one named" {
+	flip "$SHARE/mixed/large" 7000000
+	flip "$SHARE/mixed/large" 2100000
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+	offset_named 2100000 large
+}
+
+@test "content of the last, short leaf counts" {
+	flip "$SHARE/mixed/sizes/$(ls -S "$SHARE/mixed/sizes" | head -n 1)" \
+		$(($(stat -c %s "$SHARE/mixed/sizes/$(ls -S "$SHARE/mixed/sizes" | head -n 1)") - 1))
+	expect 4 haul verify "$T/mixed" nas:inbox/mixed
+}

@@ -23,12 +23,15 @@ enum buffered_reason {
 	BUFFERED_MEMORY_FS,    /* tmpfs, ramfs: nothing to bypass */
 };
 
-enum { DISK_FILE_DIRECT_MIN = 4 * 1024 * 1024 };
+enum {
+	DISK_FILE_DIRECT_MIN = 4 * 1024 * 1024,
+	DISK_FILE_ALIGN_MAX = 64 * 1024, /* a file that asks for more is not direct: blocks have no room to pad */
+};
 
 struct disk_file {
 	int fd;                /* owned */
-	uint32_t offset_align; /* bytes, power of two; 1 when buffered */
-	uint32_t memory_align;
+	uint32_t offset_align; /* bytes, power of two, 4 KiB .. 64 KiB; 1 when opened buffered */
+	uint32_t memory_align; /* bytes, power of two; 1 when opened buffered */
 	_Atomic bool is_direct;
 	_Atomic int reason;       /* enum buffered_reason */
 	struct entry_facts facts; /* of the descriptor when opened */
@@ -44,6 +47,12 @@ struct disk_file {
  */
 HAUL_MUST_USE haul_status disk_file_open(struct disk_file *f, int fd, enum direct_mode mode, uint64_t size_hint,
 					 struct haul_fault *fault);
+
+/*
+ * Clear direct I/O after the file system refused a request: the file stays buffered. Called by the engine.
+ * Thread: any; several at once are fine.
+ */
+HAUL_MUST_USE haul_status disk_file_make_buffered(struct disk_file *f);
 
 /* Close the descriptor; the status of close(2) matters after writing. */
 haul_status disk_file_close(struct disk_file *f);

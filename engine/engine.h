@@ -6,7 +6,9 @@
  *
  * Happy path: engine_read()/engine_write() until HAUL_BUSY or nothing is left to ask; engine_submit(); poll
  * engine_event_fd(); engine_drain(). Short reads and writes are continued inside; a completion is the whole request, or
- * its end of file, or its failure. Thread: the owner's; never completes before it returns.
+ * its end of file, or its failure. Never completes before it returns.
+ *
+ * Thread: the one that called engine_new() owns the engine and makes every other call too (asserted).
  */
 #ifndef HAUL_ENGINE_ENGINE_H
 #define HAUL_ENGINE_ENGINE_H
@@ -44,10 +46,12 @@ int engine_event_fd(const struct engine *e);
 /*
  * Queue reading `len` bytes at `offset`.
  *
- * file, buf   held until the completion; for a direct file buf is aligned to its memory_align, offset to its
- * offset_align, and buf has room for len rounded up to offset_align. HAUL_BUSY   depth reached: drain first; nothing
- * was queued. A direct request that the file system refuses with EINVAL is repeated buffered, and the file stays
- * buffered.
+ * file, buf       held until the completion. For a direct file buf is aligned to its memory_align, offset to its
+ *                 offset_align, and buf has room for len rounded up to offset_align.
+ * HAUL_BUSY       depth reached: drain first. HAUL_OVERFLOW: offset + len is no file offset. Nothing was queued.
+ *
+ * A direct request that the file system refuses with EINVAL is repeated buffered, and the file stays buffered. Bytes of
+ * buf behind those reported may have been written to.
  */
 HAUL_MUST_USE haul_status engine_read(struct engine *e, struct disk_file *file, void *buf, size_t len, uint64_t offset,
 				      void *tag);

@@ -23,7 +23,13 @@ struct home {
  * DIR/state. Makes what is missing. HAUL_DENIED: owned by another user, or open to others; the fault says what to do.
  */
 HAUL_MUST_USE haul_status home_open(struct home *h, const char *asked, struct haul_fault *fault);
+
+/* The system's home (/etc/haul and /var/lib/haul), whatever the environment says. Failures as home_open(). */
+HAUL_MUST_USE haul_status home_open_system(struct home *h, struct haul_fault *fault);
 void home_close(struct home *h);
+
+/* A handle of the config dir, for reading and changing its files. *ret_fd is given. */
+HAUL_MUST_USE haul_status home_open_config(const struct home *h, int *ret_fd, struct haul_fault *fault);
 
 struct home_identity {
 	uint8_t device_id[32];

@@ -16,8 +16,8 @@ struct place_spec {
 	char *peer; /* local name; NULL with haul:// */
 	char *host; /* haul:// only, without brackets */
 	uint16_t port;
-	char *share;    /* NULL: `PEER:` alone (haul list) */
-	char *path;     /* local: as typed; remote: below the share, no slash at either end, "" = its top */
+	char *share; /* NULL: `PEER:` alone (haul list) */
+	char *path;  /* local: as typed, `//` as `/`; remote: below the share, no slash at either end, "" = its top */
 	bool has_slash; /* ended with '/', or is ".", "..", or a bare share: means the contents */
 };
 

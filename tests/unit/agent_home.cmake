@@ -1,0 +1,7 @@
+# Home, shares, peers, places, what a server answers, and hauld.
+add_library(haul_test_directory STATIC temp_directory.c)
+target_link_libraries(haul_test_directory PRIVATE haul::cmocka haul_warnings)
+
+haul_unit_test(place_spec LIBS haul_agent)
+haul_unit_test(home LIBS haul_agent haul_test_directory)
+haul_unit_test(shares LIBS haul_agent haul_test_directory)

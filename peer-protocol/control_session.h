@@ -13,8 +13,11 @@
  * The session checks that each message is allowed now, in this role and direction; that indices were announced (entries
  * of MANIFEST ascend by one, parents are directories announced before and not yet ended, WANT, ACK and RESULT name
  * announced entries); and that MANIFEST stays within the credit given. A peer that breaks a rule ends the session.
- * Which entries exist is kept as counters and the stack of open directories, not per entry, so memory does not grow
- * with the job. Thread: any one at a time.
+ * Every entry must have its RESULT before JOB_END, and the roots of both JOB_ENDs must agree before DONE (else
+ * HAUL_ROOT_MISMATCH); after CANCEL neither is asked. A lane connection takes the same greeting with LANE_HELLO instead
+ * of HELLO: after LANE_OK the session is CONTROL_CLOSED and bytes not consumed belong to the lane. Which entries exist
+ * is kept as counters and the stack of open directories, not per entry, so memory does not grow with the job. Thread:
+ * any one at a time.
  */
 #ifndef HAUL_PROTOCOL_CONTROL_SESSION_H
 #define HAUL_PROTOCOL_CONTROL_SESSION_H

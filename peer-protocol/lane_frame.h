@@ -46,6 +46,7 @@ struct lane_pack_item {
 	uint32_t attempt;
 	uint32_t bytes;
 	struct haul_digest digest; /* the file's root: it has one leaf */
+	bool is_live;              /* not on the wire; the lane session says whether its grant is live, else drop it */
 };
 
 /* `h` is ours: an impossible header is asserted. */

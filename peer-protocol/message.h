@@ -34,12 +34,23 @@ enum {
 	MESSAGE_RANGES_MAX = 1024,
 	MESSAGE_EXTRA_DIGESTS_MAX = 4,
 	MESSAGE_EXTRA_DIGEST_BYTES_MAX = 64,
-	MESSAGE_DIGESTS_MAX = 4096, /* leaf digests of one BASIS or HAVE */
-	MESSAGE_OWNERS_MAX = 1024,
+	MESSAGE_DIGESTS_MAX = 4096,       /* leaf digests of one BASIS or HAVE */
+	MESSAGE_OWNERS_MAX = 1024,        /* of one message */
+	MESSAGE_OWNERS_TOTAL_MAX = 65536, /* of one job */
+	MESSAGE_OWNER_NAME_MAX = 256,
+	MESSAGE_SOFTWARE_MAX = 64,
+	MESSAGE_ATTEMPTS_MAX = 1000000,
+	MESSAGE_CODE_MAX = 65535,
+	MESSAGE_BLOCK_MIN = 1 << 20,
+	MESSAGE_BLOCK_MAX = 1 << 24,
 	SESSION_ID_BYTES = 32,
 	SOURCE_ID_BYTES = 16,
 	LANES_MAX = 16,
 };
+
+/* Sizes end where off_t does, and a file of that size has this many leaves. */
+#define MESSAGE_SIZE_MAX ((uint64_t)INT64_MAX)
+#define MESSAGE_LEAVES_MAX ((uint64_t)1 << 43)
 
 enum digest_algorithm { DIGEST_XXH3_128 = 1, DIGEST_BLAKE3 = 2, DIGEST_SHA256 = 3 };
 
@@ -48,6 +59,9 @@ struct text {
 	const char *at;
 	size_t len;
 };
+
+/* Byte order; a text that the other begins with comes first. Below 0, 0 or above 0, as memcmp(). */
+int text_compare(struct text a, struct text b);
 
 enum message_type {
 	MSG_HELLO = 1,         /* both; the server's first on every connection */
@@ -227,7 +241,7 @@ struct msg_credit {
 };
 
 struct owner_name {
-	uint32_t index;
+	uint32_t index; /* 0, 1, 2 … over the whole job; users and groups share the numbering */
 	bool is_group;
 	uint32_t number;  /* uid or gid on the sender */
 	struct text name; /* empty if the number has none */
@@ -372,7 +386,7 @@ enum result_flags {
 };
 
 struct entry_result {
-	uint64_t entry;
+	uint64_t entry; /* HAUL_NO_INDEX with CHANGE_SURPLUS: not of the manifest; `detail` is its path */
 	uint32_t attempt;
 	enum entry_outcome outcome;
 	uint32_t code;    /* enum haul_code; 0 unless the outcome is failed, or for a warning */

@@ -32,6 +32,9 @@ void peers_free(struct peer_list *l);
 const struct peer *peers_find(const struct peer_list *l, const char *name, size_t name_len);
 const struct peer *peers_find_id(const struct peer_list *l, const uint8_t device_id[32]);
 
+/* The rights of a peer on a share of this machine; 0 when it has none there. */
+uint64_t peer_rights_on(const struct peer *p, const char *share, size_t share_len);
+
 /* "reader", "list,read" …; "none" for 0. Returns ret_text. */
 const char *peer_rights_text(uint64_t rights, char *ret_text, size_t cap);
 /* HAUL_BAD_VALUE names the word that is not a right and those that are. */

@@ -29,6 +29,9 @@ HAUL_MUST_USE haul_status beneath_stat(int root_fd, const char *path, struct ent
 /* statx of one name in a directory handle, links not followed. */
 HAUL_MUST_USE haul_status beneath_stat_at(int dir_fd, const char *name, struct entry_facts *ret_facts);
 
+/* Facts of an open handle, O_PATH is fine. */
+HAUL_MUST_USE haul_status beneath_stat_handle(int fd, struct entry_facts *ret_facts);
+
 /* Target of a symbolic link in a directory handle: at most HAUL_LINK_TARGET_MAX bytes, NUL added. ret_target given
  * (free). */
 HAUL_MUST_USE haul_status beneath_read_link(int dir_fd, const char *name, char **ret_target, size_t *ret_len);
@@ -38,6 +41,12 @@ HAUL_MUST_USE haul_status beneath_read_link(int dir_fd, const char *name, char *
  * ret_made  number of directories made; may be NULL.
  */
 HAUL_MUST_USE haul_status beneath_make_path(int root_fd, const char *path, bool sync, unsigned *ret_made);
+
+/*
+ * fsync of the directory behind a handle (O_PATH is fine). Where it may not be read: syncfs through near_fd, a
+ * directory on the same file system that may be (-1: none, then HAUL_DENIED).
+ */
+HAUL_MUST_USE haul_status beneath_sync_directory(int dir_fd, int near_fd);
 
 /* A cache of one opened parent, for callers that work through a directory in order. Zero is closed. */
 struct parent_cache {

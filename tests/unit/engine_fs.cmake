@@ -2,3 +2,4 @@
 haul_unit_test(hash_tree LIBS haul_engine)
 haul_unit_test(leaf_hash LIBS haul_engine)
 haul_unit_test(entry_digest LIBS haul_engine)
+haul_unit_test(beneath LIBS haul_engine Threads::Threads)

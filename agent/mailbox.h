@@ -35,7 +35,8 @@ HAUL_MUST_USE haul_status mailbox_open_plain(struct mailbox *m);
 /* `item` is taken. Any thread. */
 void mailbox_post(struct mailbox *m, struct list *item);
 
-/* Plain: move everything that is there to `ret_items`; waits while there is nothing if `wait`. */
+/* Move everything that is there to `ret_items`; with `wait` (plain boxes only) waits while there is nothing. Receiver's
+ * thread. */
 void mailbox_wait(struct mailbox *m, struct list *ret_items, bool wait);
 
 /* Loop: closes the handle, then calls on_closed (may be NULL). Items still queued are left to the caller: asserted

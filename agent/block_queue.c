@@ -1,0 +1,132 @@
+/* The lock is held for a few instructions per block of megabytes; lanes never wait in here for work. */
+#include "agent/block_queue.h"
+
+#include <stdlib.h>
+
+haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes)
+{
+	*q = (struct block_queue){ .block_leaves = block_bytes / HAUL_LEAF_BYTES };
+	list_init(&q->files);
+	list_init(&q->packs);
+	return pthread_mutex_init(&q->lock, NULL) ? HAUL_NO_MEMORY : HAUL_OK;
+}
+
+void block_queue_close(struct block_queue *q)
+{
+	struct list *item;
+
+	while ((item = list_pop_front(&q->files)))
+		send_file_drop(list_item(item, struct send_file, link));
+	while ((item = list_pop_front(&q->packs)))
+		send_pack_free(list_item(item, struct send_pack, link));
+	(void)pthread_mutex_destroy(&q->lock);
+}
+
+void block_queue_add_file(struct block_queue *q, struct send_file *f)
+{
+	(void)pthread_mutex_lock(&q->lock);
+	list_push_back(&q->files, &f->link);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
+void block_queue_add_pack(struct block_queue *q, struct send_pack *p)
+{
+	(void)pthread_mutex_lock(&q->lock);
+	list_push_back(&q->packs, &p->link);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
+static bool take_pack(struct block_queue *q, struct send_work *ret_work)
+{
+	struct list *item = list_pop_front(&q->packs);
+
+	if (!item)
+		return false;
+	*ret_work = (struct send_work){ .pack = list_item(item, struct send_pack, link) };
+	return true;
+}
+
+/* The next block of the oldest file. The queue's own reference becomes the last block's. */
+static bool take_block(struct block_queue *q, struct send_work *ret_work)
+{
+	while (!list_is_empty(&q->files)) {
+		struct send_file *f = list_item(q->files.next, struct send_file, link);
+		uint64_t in_block = f->next_leaf % q->block_leaves;
+		uint64_t count = q->block_leaves - in_block;
+
+		if (atomic_load(&f->has_failed)) {
+			list_remove(&f->link);
+			send_file_drop(f);
+			continue;
+		}
+		if (count >= f->end_leaf - f->next_leaf) {
+			count = f->end_leaf - f->next_leaf;
+			list_remove(&f->link);
+		} else {
+			atomic_fetch_add(&f->refs, 1);
+		}
+		*ret_work = (struct send_work){ .file = f, .first_leaf = f->next_leaf, .leaf_count = (uint32_t)count };
+		f->next_leaf += count;
+		return true;
+	}
+	return false;
+}
+
+bool block_queue_take(struct block_queue *q, struct send_work *ret_work)
+{
+	bool found;
+
+	(void)pthread_mutex_lock(&q->lock);
+	if (q->pack_is_next)
+		found = take_pack(q, ret_work) || take_block(q, ret_work);
+	else
+		found = take_block(q, ret_work) || take_pack(q, ret_work);
+	q->pack_is_next = !q->pack_is_next;
+	(void)pthread_mutex_unlock(&q->lock);
+	return found;
+}
+
+struct send_file *send_file_new(const struct disk_file *file)
+{
+	struct send_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	list_init(&f->link);
+	atomic_init(&f->refs, 1);
+	f->file.fd = file->fd;
+	f->file.offset_align = file->offset_align;
+	f->file.memory_align = file->memory_align;
+	f->file.facts = file->facts;
+	atomic_init(&f->file.is_direct, atomic_load(&file->is_direct));
+	atomic_init(&f->file.reason, atomic_load(&file->reason));
+	return f;
+}
+
+void send_file_drop(struct send_file *f)
+{
+	if (atomic_fetch_sub(&f->refs, 1) != 1)
+		return;
+	(void)disk_file_close(&f->file);
+	free(f);
+}
+
+struct send_pack *send_pack_new(unsigned cap)
+{
+	struct send_pack *p = calloc(1, sizeof(*p) + cap * sizeof(p->items[0]));
+
+	if (!p)
+		return NULL;
+	list_init(&p->link);
+	p->cap = cap;
+	return p;
+}
+
+void send_pack_free(struct send_pack *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; i < p->count; i++)
+		free(p->items[i].path);
+	free(p);
+}

@@ -1,0 +1,487 @@
+/*
+ * The life of a lane: its thread and loop, its mails, its end.
+ *
+ * Happy path: lane_start() reserves memory and starts the thread; the loop attaches or connects the wire, which moves
+ * the lane to RUNNING; mails bring work; lane_finish() lets it drain; when nothing is in flight and every wire is
+ * closed the handles are closed, the loop returns, and LANE_ENDED is the last thing posted. A fault anywhere
+ * (lane_fail) stops the lane; blocks in flight are waited for, because the kernel writes to their memory.
+ */
+#include "agent/lane_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const unsigned phase_moves[] = {
+	[LANE_JOINING] = 1u << LANE_RUNNING | 1u << LANE_STOPPING,
+	[LANE_RUNNING] = 1u << LANE_FINISHING | 1u << LANE_STOPPING,
+	[LANE_FINISHING] = 1u << LANE_STOPPING | 1u << LANE_OVER,
+	[LANE_STOPPING] = 1u << LANE_OVER,
+	[LANE_OVER] = 0,
+};
+static const char *const phase_names[] = { "joining", "running", "finishing", "stopping", "over" };
+
+static void lane_move(struct lane *l, enum lane_phase to)
+{
+	assert(phase_moves[l->phase] & 1u << to);
+	l->phase = to;
+}
+
+struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type)
+{
+	struct lane_report *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->lane = l;
+	r->type = type;
+	return r;
+}
+
+void lane_report_free(struct lane_report *r)
+{
+	if (!r)
+		return;
+	free(r->items);
+	free(r);
+}
+
+static void deliver_report(struct mail *m, void *ctx)
+{
+	struct lane_report *r = list_item(m, struct lane_report, mail);
+	struct lane_job *job = r->lane->job;
+
+	(void)ctx;
+	job->on_report(job->owner, r);
+}
+
+void lane_report_post(struct lane_report *r)
+{
+	r->mail.deliver = deliver_report;
+	mail_post(r->lane->job->main, &r->mail);
+}
+
+void lane_fail(struct lane *l, haul_status st, const struct haul_fault *fault)
+{
+	if (l->phase == LANE_OVER || l->phase == LANE_STOPPING)
+		return;
+	l->ended->status = st;
+	if (fault)
+		l->ended->fault = *fault;
+	lane_move(l, LANE_STOPPING);
+	send_drop(l);
+	recv_drop(l);
+	wire_drop_all(l);
+	lane_maybe_end(l);
+}
+
+/* All but the inbox: the main loop may post until it has heard of the end (lane_free). */
+static void close_handles(struct lane *l)
+{
+	uv_close((uv_handle_t *)&l->engine_poll, NULL);
+	uv_close((uv_handle_t *)&l->rate_timer, NULL);
+	uv_close((uv_handle_t *)&l->prepare, NULL);
+}
+
+static void lane_over(struct lane *l)
+{
+	lane_move(l, LANE_OVER);
+	close_handles(l);
+	l->times.cpu = uv_hrtime() - l->started_ns - l->times.disk - l->times.peer - l->times.work;
+	l->ended->times = l->times;
+	lane_report_post(l->ended);
+}
+
+void lane_maybe_end(struct lane *l)
+{
+	bool is_idle = l->in_work == 0 && send_is_idle(l) && recv_is_idle(l);
+
+	if (l->phase == LANE_FINISHING && is_idle) {
+		list_each(pos, &l->wires) wire_finish(list_item(pos, struct wire, link));
+	}
+	if ((l->phase != LANE_FINISHING && l->phase != LANE_STOPPING) || !is_idle || !list_is_empty(&l->wires))
+		return;
+	lane_over(l);
+}
+
+/* Time spent in poll since the last round belongs to what the lane then waited for; the rest was work. */
+static void on_prepare(uv_prepare_t *handle)
+{
+	struct lane *l = handle->data;
+	uint64_t idle = uv_metrics_idle_time(&l->loop), waited = idle - l->idle_seen_ns;
+	uint64_t *const slots[] = { &l->times.work, &l->times.disk, &l->times.peer };
+
+	*slots[l->waits_for] += waited;
+	l->idle_seen_ns = idle;
+	if (l->job->role == LANE_SENDS)
+		l->waits_for = l->sending   ? LANE_WAITS_FOR_PEER
+			       : l->in_work ? LANE_WAITS_FOR_DISK
+					    : LANE_WAITS_FOR_WORK;
+	else
+		l->waits_for = l->share.taken == l->share.count ? LANE_WAITS_FOR_DISK : LANE_WAITS_FOR_PEER;
+}
+
+static void on_engine(uv_poll_t *handle, int status, int events)
+{
+	struct lane *l = handle->data;
+	struct engine_done done[64];
+	unsigned n;
+
+	(void)status;
+	(void)events;
+	while ((n = engine_drain(l->engine, done, sizeof(done) / sizeof(done[0]))) > 0) {
+		for (unsigned i = 0; i < n; i++) {
+			struct lane_op *op = done[i].tag;
+
+			l->in_work--;
+			op->done(op, &done[i]);
+		}
+	}
+	if (l->job->role == LANE_SENDS) {
+		send_fill(l);
+		send_pump(l);
+	}
+	engine_submit(l->engine);
+	lane_maybe_end(l);
+}
+
+static void on_rate_timer(uv_timer_t *handle)
+{
+	struct lane *l = handle->data;
+
+	l->is_waiting_for_rate = false;
+	if (l->job->role == LANE_SENDS) {
+		send_pump(l);
+		return;
+	}
+	list_each(pos, &l->wires)
+	{
+		struct wire *w = list_item(pos, struct wire, link);
+
+		if (w->channel && !w->is_starved)
+			channel_resume(w->channel);
+	}
+}
+
+bool lane_rate_allows(struct lane *l, size_t *len)
+{
+	uint64_t wait_ns;
+
+	if (!l->job->limit || !l->job->limit->bytes_per_s)
+		return true;
+	if (l->is_waiting_for_rate)
+		return false;
+	if (l->rate_paid == 0) {
+		wait_ns = rate_limit_reserve(l->job->limit, uv_hrtime(), RATE_LIMIT_CHUNK_BYTES);
+		l->rate_paid = RATE_LIMIT_CHUNK_BYTES;
+		if (wait_ns >= 1000000) {
+			l->is_waiting_for_rate = true;
+			(void)uv_timer_start(&l->rate_timer, on_rate_timer, wait_ns / 1000000, 0);
+			return false;
+		}
+	}
+	if (*len > l->rate_paid)
+		*len = l->rate_paid;
+	return true;
+}
+
+/* ---- mails ---- */
+
+static void deliver_wake(struct mail *m, void *ctx)
+{
+	struct lane *l = ctx;
+
+	(void)m;
+	atomic_store(&l->wake_posted, false);
+	if (l->phase != LANE_RUNNING)
+		return;
+	send_fill(l);
+	send_pump(l);
+	engine_submit(l->engine);
+}
+
+void lane_wake(struct lane *l)
+{
+	if (!atomic_exchange(&l->wake_posted, true))
+		mail_post(&l->inbox, &l->wake);
+}
+
+static void deliver_stop(struct mail *m, void *ctx)
+{
+	(void)m;
+	lane_fail(ctx, HAUL_CANCELLED, NULL);
+}
+
+void lane_stop(struct lane *l)
+{
+	mail_post(&l->inbox, &l->stop);
+}
+
+static void deliver_finish(struct mail *m, void *ctx)
+{
+	struct lane *l = ctx;
+
+	(void)m;
+	if (l->phase == LANE_JOINING) {
+		lane_fail(l, HAUL_CANCELLED, NULL);
+		return;
+	}
+	if (l->phase != LANE_RUNNING)
+		return;
+	lane_move(l, LANE_FINISHING);
+	if (l->job->role == LANE_SENDS)
+		send_pump(l);
+	lane_maybe_end(l);
+}
+
+void lane_finish(struct lane *l)
+{
+	mail_post(&l->inbox, &l->finish);
+}
+
+struct grant_mail {
+	struct mail mail;
+	size_t count;
+	struct grant *grants[];
+};
+
+static void deliver_grants(struct mail *m, void *ctx)
+{
+	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
+	haul_status st = recv_add_grants(ctx, gm->grants, gm->count);
+
+	free(gm);
+	if (haul_failed(st))
+		lane_fail(ctx, st, NULL);
+}
+
+static void deliver_release(struct mail *m, void *ctx)
+{
+	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
+
+	recv_release(ctx, gm->grants[0]);
+	free(gm);
+}
+
+static haul_status post_grants(struct lane *l, struct grant *const *grants, size_t count,
+			       void (*deliver)(struct mail *, void *))
+{
+	struct grant_mail *gm = calloc(1, sizeof(*gm) + count * sizeof(gm->grants[0]));
+
+	if (!gm)
+		return HAUL_NO_MEMORY;
+	gm->mail.deliver = deliver;
+	gm->count = count;
+	memcpy(gm->grants, grants, count * sizeof(gm->grants[0]));
+	mail_post(&l->inbox, &gm->mail);
+	return HAUL_OK;
+}
+
+haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count)
+{
+	return post_grants(l, grants, count, deliver_grants);
+}
+
+haul_status lane_release(struct lane *l, struct grant *g)
+{
+	return post_grants(l, &g, 1, deliver_release);
+}
+
+struct attach_mail {
+	struct mail mail;
+	struct channel_parts *parts;
+};
+
+static void attach(struct lane *l, struct channel_parts *parts)
+{
+	haul_status st;
+
+	if (l->phase == LANE_STOPPING || l->phase == LANE_OVER) {
+		channel_parts_free(parts);
+		return;
+	}
+	st = wire_attach(l, parts);
+	if (haul_failed(st))
+		lane_fail(l, st, NULL);
+}
+
+static void deliver_attach(struct mail *m, void *ctx)
+{
+	struct attach_mail *am = list_item(m, struct attach_mail, mail);
+	struct channel_parts *parts = am->parts;
+
+	free(am);
+	attach(ctx, parts);
+}
+
+void lane_attach(struct lane *l, struct channel_parts *parts)
+{
+	struct attach_mail *am = calloc(1, sizeof(*am));
+
+	if (!am) {
+		channel_parts_free(parts);
+		lane_stop(l);
+		return;
+	}
+	am->mail.deliver = deliver_attach;
+	am->parts = parts;
+	mail_post(&l->inbox, &am->mail);
+}
+
+/* ---- the thread ---- */
+
+static void lane_first_step(struct lane *l)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (l->parts) {
+		struct channel_parts *parts = l->parts;
+
+		l->parts = NULL;
+		attach(l, parts);
+		return;
+	}
+	st = wire_connect(l, 0, &fault);
+	if (haul_failed(st))
+		lane_fail(l, st, &fault);
+}
+
+static void lane_main(void *arg)
+{
+	struct lane *l = arg;
+
+	l->started_ns = uv_hrtime();
+	lane_first_step(l);
+	(void)uv_run(&l->loop, UV_RUN_DEFAULT);
+}
+
+static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
+{
+	if (uv_loop_init(&l->loop))
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a loop for a lane");
+	(void)uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
+	if (haul_failed(mailbox_open(&l->inbox, &l->loop, mail_deliver_all, l))) {
+		(void)uv_loop_close(&l->loop);
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a mailbox for a lane");
+	}
+	(void)uv_poll_init(&l->loop, &l->engine_poll, engine_event_fd(l->engine));
+	(void)uv_timer_init(&l->loop, &l->rate_timer);
+	(void)uv_prepare_init(&l->loop, &l->prepare);
+	l->engine_poll.data = l->rate_timer.data = l->prepare.data = l;
+	(void)uv_poll_start(&l->engine_poll, UV_READABLE, on_engine);
+	(void)uv_prepare_start(&l->prepare, on_prepare);
+	return HAUL_OK;
+}
+
+static void lane_close_loop(struct lane *l)
+{
+	close_handles(l);
+	mailbox_close(&l->inbox, NULL);
+	(void)uv_run(&l->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&l->loop);
+}
+
+static haul_status lane_open_memory(struct lane *l, struct haul_fault *fault)
+{
+	/* Twice the blocks: a compare or a split write may need two requests per block. */
+	const struct engine_config cfg = { .backend = l->job->backend, .depth = 2 * l->job->blocks_per_lane };
+	haul_status st;
+
+	st = block_share_open(&l->share, l->job->budget, l->job->blocks_per_lane, l->job->block_bytes);
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", l->job->blocks_per_lane,
+				      l->job->block_bytes);
+	st = engine_new(&cfg, &l->engine, fault);
+	if (haul_failed(st))
+		block_share_close(&l->share);
+	return st;
+}
+
+static struct lane *lane_alloc(struct lane_job *job, unsigned number, struct channel_parts *parts)
+{
+	struct lane *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	*l = (struct lane){ .job = job, .number = number, .parts = parts };
+	list_init(&l->wires);
+	list_init(&l->ready);
+	list_init(&l->hungry);
+	l->wake.deliver = deliver_wake;
+	l->stop.deliver = deliver_stop;
+	l->finish.deliver = deliver_finish;
+	l->ended = lane_report_new(l, LANE_ENDED);
+	if (l->ended)
+		return l;
+	free(l);
+	return NULL;
+}
+
+haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts, struct lane **ret_lane,
+		       struct haul_fault *fault)
+{
+	struct lane *l = lane_alloc(job, number, parts);
+	haul_status st = HAUL_NO_MEMORY;
+
+	if (!l)
+		return haul_fault_set(fault, st, "no memory for a lane");
+	st = lane_open_memory(l, fault);
+	if (haul_failed(st))
+		goto free_lane;
+	st = lane_open_loop(l, fault);
+	if (haul_failed(st))
+		goto close_memory;
+	if (uv_thread_create(&l->thread, lane_main, l)) {
+		st = haul_fault_set(fault, HAUL_NO_MEMORY, "cannot start a lane's thread");
+		goto close_loop;
+	}
+	*ret_lane = l;
+	return HAUL_OK;
+
+close_loop:
+	lane_close_loop(l);
+close_memory:
+	engine_free(l->engine);
+	block_share_close(&l->share);
+free_lane:
+	free(l->ended);
+	free(l);
+	return st;
+}
+
+static void deliver_bye(struct mail *m, void *ctx)
+{
+	struct lane *l = ctx;
+
+	(void)m;
+	mailbox_close(&l->inbox, NULL);
+}
+
+void lane_free(struct lane *l)
+{
+	if (!l)
+		return;
+	l->bye.deliver = deliver_bye;
+	mail_post(&l->inbox, &l->bye);
+	(void)uv_thread_join(&l->thread);
+	(void)uv_loop_close(&l->loop);
+	engine_free(l->engine);
+	block_share_close(&l->share);
+	index_map_close(&l->grants);
+	free(l);
+}
+
+unsigned lane_number(const struct lane *l)
+{
+	return l->number;
+}
+
+const char *lane_describe(const struct lane *l, char *ret_text, size_t cap)
+{
+	static const char *const waits[] = { "work", "the disk", "the peer" };
+
+	(void)snprintf(ret_text, cap, "lane %u %s: %u blocks taken, waits for %s", l->number, phase_names[l->phase],
+		       l->share.taken, waits[l->waits_for]);
+	return ret_text;
+}

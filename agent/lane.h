@@ -1,0 +1,137 @@
+/*
+ * A lane: one thread, one libuv loop, one TLS connection, one engine and a share of the block memory.
+ *
+ * A sending lane takes work from the job's block queue, reads, hashes and encrypts it leaf by leaf; a receiving lane
+ * decrypts into blocks, checks each leaf and writes it. Both tell the main loop what happened through reports.
+ *
+ *   JOINING --connected and LANE_OK--> RUNNING --lane_finish()--> FINISHING --both ends closed--> ENDED
+ *      +--------- any fault, lane_stop() --------+--> STOPPING --nothing in flight--> ENDED
+ *
+ * Every function here is for the main loop's thread; the fields belong to the lane's.
+ */
+#ifndef HAUL_AGENT_LANE_H
+#define HAUL_AGENT_LANE_H
+
+#include "agent/block_queue.h"
+#include "agent/channel.h"
+#include "agent/grant.h"
+#include "agent/mail.h"
+#include "agent/rate_limit.h"
+#include "engine/engine.h"
+#include "engine/pool.h"
+#include "peer-protocol/lane_frame.h"
+#include "peer-protocol/message.h"
+
+enum lane_role { LANE_SENDS, LANE_RECEIVES };
+
+/* Where a lane's time went, nanoseconds. */
+struct lane_times {
+	uint64_t disk; /* waiting for reads or writes */
+	uint64_t peer; /* waiting for the socket: to take (sending) or to bring (receiving) more */
+	uint64_t work; /* nothing to do: no work, no grant */
+	uint64_t cpu;  /* busy */
+};
+
+enum lane_report_type {
+	LANE_JOINED,
+	LANE_SENT,         /* sender: leaves of a big file are encrypted and on their way; digests */
+	LANE_SENT_PACK,    /* sender: items with digest or status */
+	LANE_FILE_FAILED,  /* sender: cannot read, or it changed; receiver: cannot write or read */
+	LANE_WRITTEN,      /* receiver: leaves are on disk (not durable), bad_leaves excepted */
+	LANE_WRITTEN_PACK, /* receiver: items with partial or status */
+	LANE_COMPARED,     /* receiver: bad_leaves differ from what is there */
+	LANE_DIFFERS,      /* receiver: first differing byte of a leaf is at offset; bad_leaves 0: it does not differ */
+	LANE_RELEASED,     /* receiver: this lane has done with the grant */
+	LANE_ENDED,        /* last report: the thread is over; call lane_free() */
+};
+
+struct lane_pack_entry {
+	uint64_t entry;
+	uint32_t attempt;
+	uint64_t bytes;
+	haul_status status;
+	int os_errno;
+	struct haul_digest digest;
+	struct partial partial; /* receiver: the file under its private name */
+};
+
+struct lane;
+
+/* Given to the job's on_report: free with lane_report_free(). */
+struct lane_report {
+	struct mail mail;
+	struct lane *lane;
+	enum lane_report_type type;
+	uint64_t entry;
+	uint32_t attempt;
+	uint64_t first_leaf;
+	uint32_t leaf_count;
+	uint32_t bad_leaves; /* bit i: first_leaf + i */
+	uint64_t bytes;      /* payload */
+	uint64_t offset;
+	haul_status status;
+	int os_errno;
+	struct haul_fault fault;
+	struct lane_times times; /* ENDED */
+	struct grant *grant;     /* RELEASED */
+	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
+	struct lane_pack_entry *items; /* owned */
+	unsigned item_count;
+};
+
+void lane_report_free(struct lane_report *r);
+
+/* What the lanes of one job share. Not changed while they run, but for what locks itself. */
+struct lane_job {
+	enum lane_role role;
+	bool is_client;
+	uint8_t session_id[SESSION_ID_BYTES];
+	uint32_t block_bytes;
+	unsigned blocks_per_lane;
+	enum engine_backend backend;
+	struct block_budget *budget;
+	struct block_queue *queue; /* sending */
+	struct rate_limit *limit;
+	struct mailbox *main;   /* reports go here */
+	uint64_t records_max;   /* of a connection and direction; then a successor takes over */
+	struct tls_config *tls; /* client: to connect with */
+	struct sockaddr_storage address;
+	uint8_t peer_id[32];
+	uint32_t connect_timeout_ms;
+	void (*on_report)(void *owner, struct lane_report *r /* given */);
+	void *owner;
+};
+
+/*
+ * Start lane `number`. The block share is reserved here (HAUL_BUSY: the budget is used up).
+ * parts   server: the joined connection, taken on success. Client: NULL, the lane connects by itself.
+ * Given: lane_free() after its LANE_ENDED.
+ */
+HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts,
+				     struct lane **ret_lane, struct haul_fault *fault);
+void lane_free(struct lane *l);
+
+/* Server: a successor's connection has joined; taken. */
+void lane_attach(struct lane *l, struct channel_parts *parts);
+
+/* There is something in the block queue. */
+void lane_wake(struct lane *l);
+
+/* These may come now. The array is copied; the grants are held until released. HAUL_NO_MEMORY: nothing was posted. */
+HAUL_MUST_USE haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count);
+
+/* Nothing more of this grant is expected: LANE_RELEASED follows when no block of it is in work. */
+HAUL_MUST_USE haul_status lane_release(struct lane *l, struct grant *g);
+
+/* Sender: END after what is in work, then close. Receiver: expect the peer's END. LANE_ENDED follows. */
+void lane_finish(struct lane *l);
+
+/* Drop everything. LANE_ENDED follows. */
+void lane_stop(struct lane *l);
+
+unsigned lane_number(const struct lane *l);
+
+/* "lane 2 running: 3 blocks in work, socket behind". For a stuck transfer; racy by nature. */
+const char *lane_describe(const struct lane *l, char *ret_text, size_t cap);
+
+#endif

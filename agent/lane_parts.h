@@ -1,0 +1,107 @@
+/* Inside of a lane, shared by lane.c (life), lane_wire.c (connections), lane_send.c and lane_recv.c. Lane's thread
+ * only. */
+#ifndef HAUL_AGENT_LANE_PARTS_H
+#define HAUL_AGENT_LANE_PARTS_H
+
+#include "agent/index_map.h"
+#include "agent/lane.h"
+#include "peer-protocol/lane_session.h"
+
+enum lane_phase { LANE_JOINING, LANE_RUNNING, LANE_FINISHING, LANE_STOPPING, LANE_OVER };
+enum lane_wait { LANE_WAITS_FOR_WORK, LANE_WAITS_FOR_DISK, LANE_WAITS_FOR_PEER };
+
+/* One connection of the lane; two while a successor takes over. */
+struct wire {
+	struct list link;
+	struct lane *lane;
+	struct channel *channel; /* NULL while connecting and once closed */
+	struct lane_dial *dial;  /* while connecting */
+	uint32_t epoch;
+	bool has_ended;             /* END sent or received */
+	size_t end_sent;            /* bytes of the END header that are on their way */
+	bool is_starved;            /* receiving: paused until a block is free */
+	bool is_finished;           /* channel_finish() called */
+	struct lane_session rx;     /* receiving */
+	struct recv_block *filling; /* receiving: what rx writes into */
+};
+
+/* Something the engine does for the lane; embedded in what it is done for. */
+struct lane_op {
+	void (*done)(struct lane_op *op, const struct engine_done *done);
+};
+
+struct lane {
+	struct lane_job *job;
+	unsigned number;
+	uv_thread_t thread;
+	uv_loop_t loop;
+	struct mailbox inbox;
+	struct engine *engine;
+	uv_poll_t engine_poll;
+	uv_timer_t rate_timer;
+	uv_prepare_t prepare;
+	struct block_share share;
+	struct list wires;
+	struct wire *wire; /* the one to send on; NULL before it has joined */
+	enum lane_phase phase;
+	unsigned in_work; /* engine requests and pool work items */
+	bool is_waiting_for_rate;
+	uint64_t rate_paid;          /* bytes reserved and not yet moved */
+	struct channel_parts *parts; /* server: joined before the thread ran */
+	struct lane_report *ended;
+	struct mail wake, stop, finish, bye;
+	_Atomic bool wake_posted;
+	/* sending */
+	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
+	struct send_block *sending;
+	/* receiving */
+	struct index_map grants; /* entry -> struct held_grant */
+	uint64_t granted_end;    /* all entries ever granted are below */
+	struct list hungry;      /* struct recv_compare, waiting for a block */
+	/* where the time goes */
+	enum lane_wait waits_for;
+	uint64_t idle_seen_ns, started_ns;
+	struct lane_times times;
+};
+
+/* A grant as this lane holds it. */
+struct held_grant {
+	struct grant *grant;
+	struct held_grant *next; /* older attempt of the same entry, still in work */
+	unsigned in_work;        /* blocks between arrival and completion */
+	bool is_released;
+};
+
+/* lane.c */
+void lane_fail(struct lane *l, haul_status st,
+	       const struct haul_fault *fault); /* everything ends; first failure counts */
+struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type); /* NULL: no memory */
+void lane_report_post(struct lane_report *r);                                    /* taken */
+void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
+bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
+
+/* lane_wire.c */
+haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault);
+haul_status wire_attach(struct lane *l, struct channel_parts *parts /* taken */);
+void wire_finish(struct wire *w); /* close_notify */
+void wire_drop_all(struct lane *l);
+void wire_check_records(struct wire *w); /* start the successor when the limit is near */
+
+/* lane_send.c */
+void send_fill(struct lane *l); /* take work while there is memory */
+void send_pump(struct lane *l); /* encrypt what is ready until the socket is behind */
+void send_drop(struct lane *l);
+bool send_is_idle(const struct lane *l);
+
+/* lane_recv.c */
+void recv_pump(struct wire *w);
+void recv_wire_closed(struct wire *w); /* what it was filling is dropped */
+void recv_drop(struct lane *l);
+bool recv_is_idle(const struct lane *l);
+void recv_block_freed(struct lane *l); /* a block came back: feed who waits */
+haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t count);
+void recv_release(struct lane *l, struct grant *g);
+enum grant_answer recv_is_granted(void *ctx, enum lane_frame_type type, uint64_t entry, uint32_t attempt,
+				  uint64_t first_leaf, uint32_t leaf_count, uint64_t bytes);
+
+#endif

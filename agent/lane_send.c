@@ -1,0 +1,508 @@
+/*
+ * The sending half of a lane.
+ *
+ * send_fill() takes work while a block is free: a range of a big file becomes one direct read, a pack of small files is
+ * read by the thread pool, a hole needs no block at all. What has been read joins `ready` in order of completion, and
+ * send_pump() encrypts it leaf by leaf: digest first, while the leaf is in cache, then bytes, then the digest, until
+ * the socket is behind. Nothing waits for anything but a disk or the socket.
+ *
+ * A file that cannot be read, or is not what was announced, is reported; its other blocks are dropped where they are.
+ * The block whose read is the last of the file is sent only after the file was found unchanged, so the receiver can
+ * never complete a mixture of two states.
+ */
+#include "agent/lane_parts.h"
+
+#include "engine/hash_tree.h"
+#include "engine/small_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum send_part { PART_HEADER, PART_LEAF, PART_DIGEST, PART_ALL_DIGESTS, PART_PACK };
+
+struct send_block {
+	struct list link;
+	struct lane *lane;
+	struct lane_op op;
+	uv_work_t pool;
+	struct send_work work;
+	struct block *block; /* NULL: zeros */
+	struct lane_header header;
+	uint8_t header_bytes[LANE_HEADER_BYTES];
+	struct lane_report *report; /* posted when it is on its way */
+	enum send_part part;
+	uint32_t leaf;
+	const uint8_t *at; /* of the part in work */
+	size_t left;
+	uint32_t pack_offset; /* in the block: where the item table starts */
+};
+
+static void send_block_free(struct send_block *b)
+{
+	if (b->block)
+		block_put(b->block);
+	if (b->work.file)
+		send_file_drop(b->work.file);
+	send_pack_free(b->work.pack);
+	lane_report_free(b->report);
+	free(b);
+}
+
+static struct send_block *send_block_new(struct lane *l, const struct send_work *work, enum lane_report_type type)
+{
+	struct send_block *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->lane = l;
+	b->work = *work;
+	list_init(&b->link);
+	b->report = lane_report_new(l, type);
+	if (b->report)
+		return b;
+	free(b);
+	return NULL;
+}
+
+static void drop_work(struct send_work *work)
+{
+	if (work->file)
+		send_file_drop(work->file);
+	send_pack_free(work->pack);
+}
+
+/* The file goes no further: said once, whichever block notices first. */
+static void file_failed(struct send_block *b, haul_status st, int os_errno)
+{
+	struct send_file *f = b->work.file;
+	struct lane_report *r = b->report;
+
+	if (!atomic_exchange(&f->has_failed, true)) {
+		r->type = LANE_FILE_FAILED;
+		r->entry = f->entry;
+		r->attempt = f->attempt;
+		r->status = st;
+		r->os_errno = os_errno;
+		b->report = NULL;
+		lane_report_post(r);
+	}
+	send_block_free(b);
+}
+
+/* Same inode is given by the descriptor; size and both times tell whether somebody wrote to it. */
+static bool is_unchanged(const struct send_file *f)
+{
+	const struct entry_facts *was = &f->file.facts;
+	struct stat now;
+
+	return fstat(f->file.fd, &now) == 0 && (uint64_t)now.st_size == f->size &&
+	       now.st_mtim.tv_sec == was->mtime.sec && (uint32_t)now.st_mtim.tv_nsec == was->mtime.nsec &&
+	       now.st_ctim.tv_sec == was->ctime.sec && (uint32_t)now.st_ctim.tv_nsec == was->ctime.nsec;
+}
+
+static void block_is_read(struct send_block *b)
+{
+	struct send_file *f = b->work.file;
+	uint64_t count = b->header.leaf_count;
+
+	if (atomic_fetch_sub(&f->unread_leaves, count) == count && !is_unchanged(f)) {
+		file_failed(b, HAUL_CHANGED, 0);
+		return;
+	}
+	list_push_back(&b->lane->ready, &b->link);
+}
+
+static void on_read_done(struct lane_op *op, const struct engine_done *done)
+{
+	struct send_block *b = list_item(op, struct send_block, op);
+
+	if (b->lane->phase == LANE_STOPPING || atomic_load(&b->work.file->has_failed))
+		send_block_free(b);
+	else if (haul_failed(done->status))
+		file_failed(b, done->status, done->os_errno);
+	else if (done->bytes != b->header.bytes)
+		file_failed(b, HAUL_CHANGED, 0);
+	else
+		block_is_read(b);
+}
+
+static bool lies_in_hole(const struct send_file *f, uint64_t offset, uint64_t bytes)
+{
+	off_t data;
+
+	if (!f->is_sparse)
+		return false;
+	data = lseek(f->file.fd, (off_t)offset, SEEK_DATA);
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= offset + bytes;
+}
+
+static void fill_header(struct send_block *b)
+{
+	struct send_file *f = b->work.file;
+	uint64_t offset = b->work.first_leaf * HAUL_LEAF_BYTES;
+	uint64_t full = (uint64_t)b->work.leaf_count * HAUL_LEAF_BYTES;
+
+	b->header = (struct lane_header){
+		.type = f->is_digests_only ? LANE_DIGESTS : LANE_BLOCK,
+		.flags = f->is_repair ? LANE_REPAIR : 0,
+		.algorithm = DIGEST_XXH3_128,
+		.entry = f->entry,
+		.attempt = f->attempt,
+		.first_leaf = b->work.first_leaf,
+		.leaf_count = b->work.leaf_count,
+		.bytes = f->size - offset < full ? f->size - offset : full,
+	};
+	b->report->entry = f->entry;
+	b->report->attempt = f->attempt;
+	b->report->first_leaf = b->header.first_leaf;
+	b->report->leaf_count = b->header.leaf_count;
+}
+
+static void start_block(struct send_block *b)
+{
+	struct lane *l = b->lane;
+	uint64_t offset = b->work.first_leaf * HAUL_LEAF_BYTES;
+	haul_status st;
+
+	fill_header(b);
+	if (b->header.bytes == 0 || lies_in_hole(b->work.file, offset, b->header.bytes)) {
+		if (b->header.type == LANE_BLOCK && b->header.bytes)
+			b->header.flags |= LANE_ZERO;
+		block_put(b->block);
+		b->block = NULL;
+		block_is_read(b);
+		return;
+	}
+	b->op.done = on_read_done;
+	st = engine_read(l->engine, &b->work.file->file, b->block->data, (size_t)b->header.bytes, offset, &b->op);
+	if (haul_failed(st)) {
+		file_failed(b, st, 0);
+		return;
+	}
+	l->in_work++;
+}
+
+/* ---- packs: read by the thread pool, one after another into one block ---- */
+
+static void read_item(struct send_block *b, unsigned i, uint8_t **at)
+{
+	const struct send_pack_item *item = &b->work.pack->items[i];
+	struct lane_pack_entry *result = &b->report->items[i];
+	struct entry_facts facts;
+	size_t len = 0;
+
+	result->entry = item->entry;
+	result->attempt = item->attempt;
+	result->status =
+	    small_file_read(item->root_fd, item->path, &item->facts, *at, (size_t)item->facts.size, &len, &facts);
+	if (haul_failed(result->status))
+		return;
+	result->bytes = len;
+	leaf_digest(*at, len, &result->digest);
+	*at += len;
+}
+
+/* The table goes directly before the contents, however many items made it. */
+static void put_items(struct send_block *b)
+{
+	struct send_pack *p = b->work.pack;
+	uint32_t good = 0;
+	uint8_t *to;
+
+	for (unsigned i = 0; i < p->count; i++)
+		good += haul_ok(b->report->items[i].status);
+	b->header.count = good;
+	b->pack_offset = (p->count - good) * LANE_PACK_ITEM_BYTES;
+	to = b->block->data + b->pack_offset;
+	for (unsigned i = 0; i < p->count; i++) {
+		const struct lane_pack_entry *e = &b->report->items[i];
+		struct lane_pack_item item = { e->entry, e->attempt, (uint32_t)e->bytes, e->digest };
+
+		if (haul_failed(e->status))
+			continue;
+		lane_pack_item_encode(&item, to);
+		to += LANE_PACK_ITEM_BYTES;
+	}
+}
+
+static void pack_in_pool(uv_work_t *work)
+{
+	struct send_block *b = work->data;
+	uint8_t *contents = b->block->data + (size_t)b->work.pack->count * LANE_PACK_ITEM_BYTES, *at = contents;
+
+	for (unsigned i = 0; i < b->work.pack->count; i++)
+		read_item(b, i, &at);
+	b->header =
+	    (struct lane_header){ .type = LANE_PACK, .algorithm = DIGEST_XXH3_128, .bytes = (uint64_t)(at - contents) };
+	put_items(b);
+}
+
+static void pack_is_sent(struct send_block *b)
+{
+	struct lane_report *r = b->report;
+
+	b->report = NULL;
+	r->bytes = b->header.bytes;
+	lane_report_post(r);
+	send_block_free(b);
+}
+
+static void on_pack_done(uv_work_t *work, int status)
+{
+	struct send_block *b = work->data;
+	struct lane *l = b->lane;
+
+	(void)status;
+	l->in_work--;
+	if (l->phase == LANE_STOPPING)
+		send_block_free(b);
+	else if (b->header.count == 0)
+		pack_is_sent(b);
+	else
+		list_push_back(&l->ready, &b->link);
+	if (l->phase == LANE_STOPPING) {
+		lane_maybe_end(l);
+		return;
+	}
+	send_fill(l);
+	send_pump(l);
+	engine_submit(l->engine);
+	lane_maybe_end(l);
+}
+
+static void start_pack(struct send_block *b)
+{
+	unsigned count = b->work.pack->count;
+	struct lane *l = b->lane;
+
+	b->report->items = calloc(count, sizeof(*b->report->items));
+	b->report->item_count = count;
+	b->pool.data = b;
+	if (!b->report->items || uv_queue_work(&l->loop, &b->pool, pack_in_pool, on_pack_done)) {
+		send_block_free(b);
+		lane_fail(l, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	l->in_work++;
+}
+
+void send_fill(struct lane *l)
+{
+	while (l->phase == LANE_RUNNING && l->wire) {
+		struct block *block = block_take(&l->share);
+		struct send_work work;
+		struct send_block *b;
+
+		if (!block)
+			return;
+		if (!block_queue_take(l->job->queue, &work)) {
+			block_put(block);
+			return;
+		}
+		b = send_block_new(l, &work, work.pack ? LANE_SENT_PACK : LANE_SENT);
+		if (!b) {
+			block_put(block);
+			drop_work(&work);
+			lane_fail(l, HAUL_NO_MEMORY, NULL);
+			return;
+		}
+		b->block = block;
+		if (work.pack)
+			start_pack(b);
+		else
+			start_block(b);
+	}
+}
+
+/* ---- encrypting ---- */
+
+static void part_set(struct send_block *b, enum send_part part, const void *at, size_t len)
+{
+	b->part = part;
+	b->at = at;
+	b->left = len;
+}
+
+static void hash_leaf(struct send_block *b, uint32_t leaf)
+{
+	uint32_t bytes = lane_leaf_bytes(&b->header, leaf);
+	struct haul_digest *digest = &b->report->digests[leaf];
+
+	if (b->block)
+		leaf_digest(b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
+	else if (bytes)
+		leaf_digest_zeros(bytes, digest);
+	else
+		leaf_digest(NULL, 0, digest);
+}
+
+static void part_leaf(struct send_block *b, uint32_t leaf)
+{
+	b->leaf = leaf;
+	hash_leaf(b, leaf);
+	part_set(b, PART_LEAF, b->block ? b->block->data + (size_t)leaf * HAUL_LEAF_BYTES : NULL,
+		 b->block ? lane_leaf_bytes(&b->header, leaf) : 0);
+}
+
+static void part_first(struct send_block *b)
+{
+	lane_header_encode(&b->header, b->header_bytes);
+	part_set(b, PART_HEADER, b->header_bytes, LANE_HEADER_BYTES);
+	if (b->header.type == LANE_DIGESTS || b->header.flags & LANE_ZERO) {
+		for (uint32_t i = 0; i < b->header.leaf_count; i++)
+			hash_leaf(b, i);
+	}
+}
+
+static bool part_after_header(struct send_block *b)
+{
+	switch (b->header.type) {
+	case LANE_BLOCK:
+		if (b->header.flags & LANE_ZERO)
+			return false;
+		part_leaf(b, 0);
+		return true;
+	case LANE_DIGESTS:
+		part_set(b, PART_ALL_DIGESTS, b->report->digests, b->header.leaf_count * sizeof(b->report->digests[0]));
+		return true;
+	case LANE_PACK:
+		part_set(b, PART_PACK, b->block->data + b->pack_offset,
+			 (size_t)b->header.count * LANE_PACK_ITEM_BYTES + (size_t)b->header.bytes);
+		return true;
+	case LANE_END:
+		break;
+	}
+	return false;
+}
+
+/* Move to the next part; false: the block is done. */
+static bool part_next(struct send_block *b)
+{
+	switch (b->part) {
+	case PART_HEADER:
+		return part_after_header(b);
+	case PART_LEAF:
+		part_set(b, PART_DIGEST, &b->report->digests[b->leaf], sizeof(b->report->digests[0]));
+		return true;
+	case PART_DIGEST:
+		if (b->leaf + 1 == b->header.leaf_count)
+			return false;
+		part_leaf(b, b->leaf + 1);
+		return true;
+	case PART_ALL_DIGESTS:
+	case PART_PACK:
+		return false;
+	}
+	return false;
+}
+
+static void block_is_sent(struct send_block *b)
+{
+	struct lane_report *r = b->report;
+
+	if (b->header.type == LANE_PACK) {
+		pack_is_sent(b);
+		return;
+	}
+	r->bytes = lane_payload_bytes(&b->header);
+	b->report = NULL;
+	lane_report_post(r);
+	send_block_free(b);
+}
+
+/* Encrypt the current block as far as socket and rate allow; true: it is done. */
+static bool send_block_some(struct lane *l, struct send_block *b)
+{
+	do {
+		while (b->left) {
+			size_t len = b->left, taken;
+
+			if (!lane_rate_allows(l, &len))
+				return false;
+			taken = channel_write(l->wire->channel, b->at, len);
+			b->at += taken;
+			b->left -= taken;
+			if (l->rate_paid)
+				l->rate_paid -= taken;
+			if (taken < len)
+				return false;
+		}
+	} while (part_next(b));
+	return true;
+}
+
+/* END on a wire, when the lane drains or a successor has taken over; false: the socket is behind, on_writable comes. */
+static bool send_end(struct wire *w)
+{
+	const struct lane_header end = { .type = LANE_END, .algorithm = DIGEST_XXH3_128 };
+	uint8_t bytes[LANE_HEADER_BYTES];
+
+	lane_header_encode(&end, bytes);
+	w->end_sent += channel_write(w->channel, bytes + w->end_sent, sizeof(bytes) - w->end_sent);
+	w->has_ended = w->end_sent == sizeof(bytes);
+	return w->has_ended;
+}
+
+static bool next_block(struct lane *l)
+{
+	struct list *item;
+
+	list_each(pos, &l->wires)
+	{
+		struct wire *w = list_item(pos, struct wire, link);
+
+		if (w->channel && w->epoch < l->wire->epoch && send_end(w))
+			wire_finish(w);
+	}
+	item = list_pop_front(&l->ready);
+	if (!item)
+		return false;
+	l->sending = list_item(item, struct send_block, link);
+	if (l->sending->work.file && atomic_load(&l->sending->work.file->has_failed)) {
+		send_block_free(l->sending);
+		l->sending = NULL;
+		return true;
+	}
+	part_first(l->sending);
+	return true;
+}
+
+void send_pump(struct lane *l)
+{
+	while (l->wire && l->wire->channel && (l->phase == LANE_RUNNING || l->phase == LANE_FINISHING)) {
+		if (!l->sending && !next_block(l))
+			break;
+		if (!l->sending)
+			continue;
+		if (!send_block_some(l, l->sending))
+			break;
+		block_is_sent(l->sending);
+		l->sending = NULL;
+		wire_check_records(l->wire);
+		send_fill(l);
+	}
+	if (!l->wire || !l->wire->channel)
+		return;
+	if (l->phase == LANE_FINISHING && send_is_idle(l) && l->in_work == 0)
+		(void)send_end(l->wire);
+	channel_flush(l->wire->channel);
+}
+
+bool send_is_idle(const struct lane *l)
+{
+	return list_is_empty(&l->ready) && !l->sending;
+}
+
+void send_drop(struct lane *l)
+{
+	struct list *item;
+
+	if (l->sending)
+		send_block_free(l->sending);
+	l->sending = NULL;
+	while ((item = list_pop_front(&l->ready)))
+		send_block_free(list_item(item, struct send_block, link));
+}

@@ -1,0 +1,43 @@
+/*
+ * What travels through mailboxes between the threads of a job: an object with its own handler, run by the receiver.
+ *
+ * A worker is a plain thread that runs the mails posted to it one after another, for calls that block (stat, mkdir,
+ * rename, fsync). Whoever wants an answer posts another mail back.
+ */
+#ifndef HAUL_AGENT_MAIL_H
+#define HAUL_AGENT_MAIL_H
+
+#include "agent/mailbox.h"
+#include "engine/base/fault.h"
+
+struct mail {
+	struct list link;
+	void (*deliver)(struct mail *m, void *ctx); /* takes the mail; ctx is the receiver's */
+};
+
+/* Post; the mail is taken. Any thread. */
+static inline void mail_post(struct mailbox *box, struct mail *m)
+{
+	mailbox_post(box, &m->link);
+}
+
+/* Deliver every mail of a list, in order; the list is empty afterwards. Also an on_mail for mailbox_open(). */
+void mail_deliver_all(void *ctx, struct list *mails);
+
+struct worker {
+	struct mailbox inbox;
+	pthread_t thread;
+	void *ctx;
+	void (*on_idle)(void *ctx); /* the inbox has run empty; NULL is fine */
+	bool is_stopping;           /* the thread's own */
+	struct mail stop;
+};
+
+/* Start the thread. `name` shows in ps (15 characters). Closed with worker_stop(). */
+HAUL_MUST_USE haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(void *ctx), void *ctx,
+				       struct haul_fault *fault);
+
+/* After what was posted: end the thread and wait for it. */
+void worker_stop(struct worker *w);
+
+#endif

@@ -44,8 +44,8 @@ struct channel_callbacks {
 struct channel_connect_config {
 	struct tls_config *tls;                 /* held until closed */
 	const struct sockaddr_storage *address; /* borrowed */
-	const uint8_t *expect_id;               /* 32 bytes, borrowed: only this device is accepted */
-	uint32_t timeout_ms;                    /* for TCP and TLS together */
+	const uint8_t *expect_id; /* 32 bytes, borrowed: only this device is accepted; NULL: any known one */
+	uint32_t timeout_ms;      /* for TCP and TLS together */
 };
 
 /* Connect. Failure to start is returned; everything later goes to on_end. `cb` and `ctx` are held. Given:
@@ -53,6 +53,9 @@ struct channel_connect_config {
 HAUL_MUST_USE haul_status channel_connect(uv_loop_t *loop, const struct channel_connect_config *cfg,
 					  const struct channel_callbacks *cb, void *ctx, struct channel **ret_channel,
 					  struct haul_fault *fault);
+
+/* A new owner: called from now on; `cb` and `ctx` are held. */
+void channel_set_callbacks(struct channel *ch, const struct channel_callbacks *cb, void *ctx);
 
 /* Up to `cap` bytes of plaintext, straight out of TLS; 0 = nothing now. */
 size_t channel_read(struct channel *ch, void *buf, size_t cap);

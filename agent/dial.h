@@ -39,6 +39,4 @@ HAUL_MUST_USE haul_status dial_start(uv_loop_t *loop, const struct dial_config *
 /* Give up; on_done comes with HAUL_CANCELLED. */
 void dial_cancel(struct dial *d);
 
-void control_link_set_callbacks(struct control_link *l, const struct control_link_callbacks *cb, void *ctx);
-
 #endif

@@ -34,7 +34,4 @@ void listener_authenticated(struct listener *l, struct channel *ch);
 /* Stop accepting and drop what has not authenticated; on_closed comes from the loop. */
 void listener_close(struct listener *l, void (*on_closed)(void *ctx), void *ctx);
 
-/* New owner of a channel made by a listener. */
-void channel_set_callbacks(struct channel *ch, const struct channel_callbacks *cb, void *ctx);
-
 #endif

@@ -22,7 +22,7 @@ static int open_fixture(void **state, enum beneath_way way)
 
 	if (!f)
 		return -1;
-	temp_tree_open(&f->tree, "beneath");
+	temp_tree_open_fast(&f->tree, "haul-beneath");
 	temp_dir(f->tree.fd, "root");
 	temp_dir(f->tree.fd, "root/a");
 	temp_dir(f->tree.fd, "root/a/b");

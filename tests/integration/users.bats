@@ -98,7 +98,6 @@ ids() {
 	# shellcheck disable=SC2086 # the line as a shell would split it
 	expect 0 nas $cure
 	# A right is missing.
-	expect 0 nas peer allow edit1 inbox=reader || true
 	local name
 	name=$(echo "$cure" | sed -n 's/.*--name \([^ ]*\).*/\1/p')
 	expect 0 nas peer allow "$name" inbox=reader

@@ -337,6 +337,16 @@ const char *channel_address_text(const struct channel *ch)
 	return ch->parts->address_text;
 }
 
+uv_loop_t *channel_loop(const struct channel *ch)
+{
+	return ch->loop;
+}
+
+const uint8_t *channel_device_id(const struct channel *ch)
+{
+	return ch->parts->device_id;
+}
+
 /* The end of one */
 
 void channel_parts_free(struct channel_parts *parts)

@@ -95,6 +95,8 @@ HAUL_MUST_USE haul_status channel_grow(struct channel *ch);
 uint64_t channel_records_in(const struct channel *ch);
 uint64_t channel_records_out(const struct channel *ch);
 const char *channel_address_text(const struct channel *ch);
+uv_loop_t *channel_loop(const struct channel *ch);
+const uint8_t *channel_device_id(const struct channel *ch); /* 32 bytes; once ready */
 
 /* Bytes queued and not yet taken by the kernel. */
 size_t channel_queued(const struct channel *ch);

@@ -45,7 +45,10 @@ void control_link_finish(struct control_link *l);
 /* Drop it; no callback but on_closed (may be NULL) follows. */
 void control_link_close(struct control_link *l, void (*on_closed)(void *ctx), void *ctx);
 
-/* Server: the client's first message was LANE_HELLO. Send LANE_OK, then give up the connection for the lane's thread.
+/*
+ * Server: the client's first message was LANE_HELLO. Send LANE_OK, then give up the connection for the lane's thread.
+ * After on_detached, which comes from the loop, the link is gone. on_end comes instead when the peer went away or broke
+ * the rule that it waits; the link is then closed as usual.
  */
 HAUL_MUST_USE haul_status control_link_detach(struct control_link *l, const struct msg_lane_ok *ok,
 					      void (*on_detached)(void *ctx, struct channel_parts *parts /* given */),

@@ -1,0 +1,300 @@
+/* The samples as C values. Their bytes are in message_golden.inc, written once by hand and eye, never by the encoder.
+ */
+#include "message_samples.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define T(literal)                                                                                                     \
+	{                                                                                                              \
+		(literal), sizeof(literal) - 1                                                                         \
+	}
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct capability capabilities[] = { { T("zeros"), false }, { T("packs"), true } };
+static const struct message hello = {
+	.type = MSG_HELLO,
+	.hello = { .version_min = 1,
+		   .version_max = 2,
+		   .tree_version = 1,
+		   .digest_algorithms = 2,
+		   .digest_bytes = 16,
+		   .block_min = 1 << 20,
+		   .block_max = 16 << 20,
+		   .cores = 8,
+		   .lanes_max = 16,
+		   .software = T("haul 0.1.0"),
+		   .your_name = T("edit1"),
+		   .capabilities = capabilities,
+		   .capability_count = COUNT(capabilities) },
+};
+static const struct message hello_minimal = {
+	.type = MSG_HELLO,
+	.hello = { .version_min = 1,
+		   .version_max = 1,
+		   .tree_version = 1,
+		   .digest_algorithms = 2,
+		   .digest_bytes = 16,
+		   .block_min = 1 << 20,
+		   .block_max = 1 << 20,
+		   .cores = 1,
+		   .lanes_max = 1 },
+};
+
+static const struct text lookup_paths[] = { T("day1/Footage"), T("") };
+static const struct message lookup = {
+	.type = MSG_LOOKUP,
+	.lookup = { .share = T("inbox"), .paths = lookup_paths, .path_count = COUNT(lookup_paths) },
+};
+static const struct text top_path[] = { T("") };
+static const struct message lookup_minimal = {
+	.type = MSG_LOOKUP,
+	.lookup = { .share = T("a"), .paths = top_path, .path_count = 1 },
+};
+
+static const struct found founds[] = {
+	{ .state = FOUND_THERE,
+	  .kind = ENTRY_LINK,
+	  .target_kind = ENTRY_DIRECTORY,
+	  .size = 0,
+	  .mtime = { -1, 999999999 } },
+	{ .state = FOUND_THERE, .kind = ENTRY_FILE, .size = UINT64_C(1) << 40, .mtime = { 1700000000, 5 } },
+};
+static const struct message found = {
+	.type = MSG_FOUND,
+	.found = { .rights = 31, .free_bytes = 1000000, .found = founds, .found_count = COUNT(founds) },
+};
+static const struct found missing[] = { { .state = FOUND_MISSING } };
+static const struct message found_minimal = { .type = MSG_FOUND, .found = { .found = missing, .found_count = 1 } };
+
+static const struct message list = {
+	.type = MSG_LIST,
+	.list = { .share = T("inbox"), .path = T("day1"), .after = T("clip0007.mov") },
+};
+static const struct message list_minimal = { .type = MSG_LIST };
+
+static const struct listing_entry listed[] = {
+	{ .name = T("A"), .kind = ENTRY_DIRECTORY, .mode = 0755, .mtime = { 1700000000, 0 } },
+	{ .name = T("b"), .kind = ENTRY_FILE, .mode = 0644, .size = 300, .mtime = { 1700000001, 1 } },
+};
+static const struct message listing = {
+	.type = MSG_LISTING,
+	.listing = { .entries = listed, .entry_count = COUNT(listed), .has_more = true },
+};
+static const struct listing_share shares[] = {
+	{ .name = T("inbox"), .rights = 5, .free_bytes = 70000, .total_bytes = 5000000000 },
+};
+static const struct message listing_shares = {
+	.type = MSG_LISTING,
+	.listing = { .shares = shares, .share_count = COUNT(shares) },
+};
+static const struct message listing_minimal = { .type = MSG_LISTING };
+
+static const struct job_source sources[] = {
+	{ .path = T("day1/Footage"), .landing = T("Footage") },
+	{ .path = T("latest"), .landing = T(""), .follow = true },
+};
+static const struct message job = {
+	.type = MSG_JOB,
+	.job = { .job_id = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+		 .verb = JOB_VERIFY,
+		 .direction = JOB_PULL,
+		 .flags = 31,
+		 .share = T("projects"),
+		 .sources = sources,
+		 .source_count = COUNT(sources),
+		 .lanes = 4,
+		 .block_bytes = 4 << 20,
+		 .modify_window_ns = 2000000000 },
+};
+static const struct message job_minimal = {
+	.type = MSG_JOB,
+	.job = { .verb = JOB_COPY, .direction = JOB_PUSH, .share = T("a"), .lanes = 1, .block_bytes = 1 << 20 },
+};
+
+static const struct message accept = {
+	.type = MSG_ACCEPT,
+	.accept = { .session_id = { 0xff, [31] = 0x01 }, .lanes = 4, .block_bytes = 4 << 20, .root_exists = true },
+};
+static const struct message busy = { .type = MSG_BUSY, .busy = { .place = 3 } };
+
+static const struct text offered[] = { T("inbox"), T("projects") };
+static const struct message error = {
+	.type = MSG_ERROR,
+	.error = { .code = HAUL_CODE_NO_RIGHT,
+		   .text = T("right missing"),
+		   .path = T("day1"),
+		   .share = T("inbox"),
+		   .your_name = T("edit1"),
+		   .missing_right = 8,
+		   .held_rights = 7,
+		   .need_bytes = 300,
+		   .free_bytes = 70000,
+		   .offered = offered,
+		   .offered_count = COUNT(offered) },
+};
+static const struct message error_minimal = { .type = MSG_ERROR, .error = { .code = HAUL_CODE_BUG } };
+
+static const struct message lane_hello = {
+	.type = MSG_LANE_HELLO,
+	.lane_hello = { .session_id = { 0xff, [31] = 0x01 }, .lane = 15, .epoch = 256 },
+};
+static const struct message lane_ok = { .type = MSG_LANE_OK, .lane_ok = { .lane = 15, .epoch = 256 } };
+static const struct message credit = { .type = MSG_CREDIT, .credit = { .records = 4096, .bytes = 1 << 20 } };
+
+static const struct owner_name owners_list[] = {
+	{ .index = 0, .number = 1000, .name = T("ann") },
+	{ .index = 1, .is_group = true, .number = 100, .name = T("") },
+};
+static const struct message owners = {
+	.type = MSG_OWNERS,
+	.owners = { .owners = owners_list, .owner_count = COUNT(owners_list) },
+};
+
+static const struct extra_digest extra[] = { { .algorithm = 3, .bytes = T("\x01\x02") } };
+static const struct manifest_record records[] = {
+	{ .type = RECORD_ENTRY,
+	  .entry = { .index = 0,
+		     .parent = HAUL_NO_INDEX,
+		     .name = T("d"),
+		     .kind = ENTRY_DIRECTORY,
+		     .mtime = { 1700000000, 0 },
+		     .mode = 0755,
+		     .owner = UINT32_MAX,
+		     .group = UINT32_MAX,
+		     .link_to = HAUL_NO_INDEX,
+		     .xattr_ref = HAUL_NO_INDEX } },
+	{ .type = RECORD_ENTRY,
+	  .entry = { .index = 1,
+		     .parent = 0,
+		     .name = T("f\xff"),
+		     .kind = ENTRY_FILE,
+		     .size = 1048577,
+		     .mtime = { -5, 7 },
+		     .mode = 04755,
+		     .owner = 0,
+		     .group = 1,
+		     .link_to = 0,
+		     .xattr_ref = 9,
+		     .flags = 7,
+		     .attempt = 2,
+		     .source_id = { 0xaa, [15] = 0xbb },
+		     .root = { { 0xcc, [15] = 0xdd } },
+		     .extra = extra,
+		     .extra_count = COUNT(extra) } },
+	{ .type = RECORD_ENTRY,
+	  .entry = { .index = 2,
+		     .parent = 0,
+		     .name = T("l"),
+		     .kind = ENTRY_LINK,
+		     .mode = 0777,
+		     .owner = UINT32_MAX,
+		     .group = UINT32_MAX,
+		     .link_to = HAUL_NO_INDEX,
+		     .xattr_ref = HAUL_NO_INDEX,
+		     .link_target = T("../x") } },
+	{ .type = RECORD_DIR_END, .dir_end = { .directory = 0, .count = 2, .is_complete = true } },
+	{ .type = RECORD_DIR_END, .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED } },
+};
+static const struct message manifest = {
+	.type = MSG_MANIFEST,
+	.manifest = { .records = records, .record_count = COUNT(records) },
+};
+static const struct message manifest_end = {
+	.type = MSG_MANIFEST_END,
+	.manifest_end = { .entries = 3, .bytes = 1048577 },
+};
+
+static const struct leaf_range ranges[] = { { 0, 1 }, { 1, 2 }, { 700, 1 } };
+static const struct want wants[] = {
+	{ .entry = 0, .kind = WANT_NOTHING },
+	{ .entry = 1, .attempt = 2, .kind = WANT_RANGES, .ranges = ranges, .range_count = COUNT(ranges) },
+	{ .entry = 2, .kind = WANT_CLONE, .clone_path = T("a/b"), .clone_source_id = { 1, [15] = 2 } },
+};
+static const struct message want = { .type = MSG_WANT, .want = { .wants = wants, .want_count = COUNT(wants) } };
+
+static const struct haul_digest digests[] = { { { 1 } }, { { [15] = 2 } } };
+static const struct message basis = {
+	.type = MSG_BASIS,
+	.digests = { .entry = 1, .first_leaf = 0, .digests = digests, .digest_count = 2 },
+};
+static const struct message have = {
+	.type = MSG_HAVE,
+	.digests = { .entry = 1, .first_leaf = 1000, .digests = digests, .digest_count = 1 },
+};
+
+static const struct ack acks[] = {
+	{ .entry = 1, .attempt = 2, .level = ACK_RECEIVED, .first_leaf = 0, .leaf_count = 1 },
+	{ .entry = 1, .attempt = 2, .level = ACK_DURABLE, .first_leaf = 4, .leaf_count = 300 },
+};
+static const struct message ack = { .type = MSG_ACK, .ack = { .acks = acks, .ack_count = COUNT(acks) } };
+
+static const struct entry_failure failures[] = { { .entry = 1, .attempt = 2, .code = HAUL_CODE_CHANGED } };
+static const struct message failed = {
+	.type = MSG_FAILED,
+	.failed = { .failures = failures, .failure_count = COUNT(failures) },
+};
+
+static const struct entry_result results[] = {
+	{ .entry = 0, .outcome = OUTCOME_UNCHANGED },
+	{ .entry = 1,
+	  .attempt = 2,
+	  .outcome = OUTCOME_PROVEN,
+	  .code = HAUL_CODE_UNSUPPORTED,
+	  .changes = 3,
+	  .flags = 7,
+	  .offset = 5,
+	  .root = { { 0xcc, [15] = 0xdd } },
+	  .detail = T("user.x") },
+	{ .entry = HAUL_NO_INDEX, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS, .detail = T("d/old") },
+};
+static const struct message result = {
+	.type = MSG_RESULT,
+	.result = { .results = results, .result_count = COUNT(results) },
+};
+
+static const struct message job_end = {
+	.type = MSG_JOB_END,
+	.job_end = { .entries = 3,
+		     .files = 1,
+		     .bytes = 1048577,
+		     .proven = 2,
+		     .unchanged = 1,
+		     .failed = 0,
+		     .root = { { 0xee, [15] = 0x11 } },
+		     .is_durable = true },
+};
+static const struct message done = { .type = MSG_DONE };
+static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };
+
+const struct message_sample message_samples[] = {
+#include "message_golden.inc"
+};
+const size_t message_sample_count = COUNT(message_samples);
+
+size_t bytes_of_hex(const char *hex, uint8_t *ret_bytes, size_t cap)
+{
+	size_t len = strlen(hex) / 2;
+
+	assert(len <= cap);
+	for (size_t i = 0; i < len; i++) {
+		unsigned byte;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			assert(!"hexadecimal digits");
+		ret_bytes[i] = (uint8_t)byte;
+	}
+	return len;
+}
+
+void hex_of_bytes(const uint8_t *bytes, size_t len, char *ret_hex)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len; i++) {
+		ret_hex[2 * i] = digits[bytes[i] >> 4];
+		ret_hex[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	ret_hex[2 * len] = 0;
+}

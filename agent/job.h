@@ -1,0 +1,73 @@
+/*
+ * What the sending and the receiving end of a job have in common: their set-up, what they tell their owner, how they
+ * end.
+ *
+ * A job end belongs to the main loop. Its owner (the command line's transfer or a session of hauld) passes it the
+ * messages of the control link and hears of it through struct job_callbacks.
+ */
+#ifndef HAUL_AGENT_JOB_H
+#define HAUL_AGENT_JOB_H
+
+#include "agent/control_link.h"
+#include "agent/lane_set.h"
+
+/* One entry has ended, on either side. Borrowed for the call. */
+struct job_entry {
+	const char *path; /* landing path below the job's root */
+	enum entry_kind kind;
+	uint64_t size;
+	enum entry_outcome outcome;
+	haul_status code; /* why it failed; HAUL_OK otherwise */
+	bool failed_here; /* the failure was seen on this side */
+	uint32_t changes; /* enum change_bits */
+	bool has_offset;
+	uint64_t offset;
+	const char *detail; /* untrusted, or NULL */
+	size_t detail_len;
+};
+
+struct job_totals {
+	uint64_t entries, files, bytes;     /* announced */
+	uint64_t proven, unchanged, failed; /* entries by outcome */
+	uint64_t files_proven, files_unchanged, files_failed;
+	uint64_t files_sent;     /* whose content crossed */
+	uint64_t bytes_done;     /* of `bytes`: nothing more to do for them */
+	uint64_t bytes_sent;     /* payload on the wire */
+	bool scan_is_complete;   /* `entries`, `files`, `bytes` are final */
+	struct haul_digest root; /* when the job has ended well */
+	bool has_root;
+	bool is_durable;
+	struct lane_times own, peer; /* where the lanes' time went; peer's as it says */
+};
+
+struct job_callbacks {
+	void (*on_entry)(void *ctx, const struct job_entry *e);
+	/* A source that could not be looked at or merged; sender's end only. */
+	void (*on_problem)(void *ctx, const char *path, haul_status code);
+	/* Exactly once: the end. After HAUL_OK the link has been finished; after a failure it is still open or gone. */
+	void (*on_end)(void *ctx, haul_status st, const struct haul_fault *fault);
+};
+
+struct job_config {
+	uv_loop_t *loop;
+	struct mailbox *mailbox;   /* of the loop; delivers mails (mail_deliver_all) */
+	struct control_link *link; /* borrowed: the owner closes it after on_end */
+	enum job_verb verb;
+	uint32_t flags; /* enum job_flags */
+	uint64_t modify_window_ns;
+	unsigned lanes;
+	struct lane_job lane;    /* role, callbacks and queue are filled in by the job */
+	const char *scratch_dir; /* held */
+	enum direct_mode direct;
+	struct job_callbacks cb;
+	void *ctx;
+};
+
+enum {
+	JOB_WINDOW_RECORDS = 32768,         /* manifest records a receiver grants in advance */
+	JOB_WINDOW_BYTES = 8 * 1024 * 1024, /* of MANIFEST frames */
+	JOB_BATCH_RECORDS = 1024,           /* of one message */
+	JOB_OPEN_FILES = 32,                /* big files in work at once */
+};
+
+#endif

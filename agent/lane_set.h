@@ -1,0 +1,38 @@
+/* The lanes of one job, as the main loop sees them. Main loop's thread. */
+#ifndef HAUL_AGENT_LANE_SET_H
+#define HAUL_AGENT_LANE_SET_H
+
+#include "agent/lane.h"
+
+struct lane_set {
+	struct lane_job job;
+	struct lane *lanes[LANES_MAX];
+	unsigned count; /* negotiated */
+	unsigned started, joined, ended;
+	bool is_stopping;        /* finish or stop has been called */
+	struct lane_times times; /* of all that ended */
+	void (*on_report)(void *owner, struct lane_report *r /* given; not JOINED and ENDED */);
+	void (*on_joined)(void *owner); /* all have joined */
+	void (*on_ended)(void *owner);  /* all that were started have ended and are freed */
+	void (*on_failed)(void *owner, haul_status st,
+			  const struct haul_fault *fault); /* one ended by itself; stop the job */
+	void *owner;
+};
+
+/* After `job` and the callbacks have been filled in: tie them together. */
+void lane_set_open(struct lane_set *s);
+
+/* Client: start all lanes. On failure those started are stopping; on_ended comes if `started` is not 0. */
+HAUL_MUST_USE haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault);
+
+/* Server: a lane's connection has joined; taken. */
+HAUL_MUST_USE haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_parts *parts,
+					  struct haul_fault *fault);
+
+void lane_set_wake(struct lane_set *s);
+HAUL_MUST_USE haul_status lane_set_grant(struct lane_set *s, struct grant *const *grants, size_t count);
+HAUL_MUST_USE haul_status lane_set_release(struct lane_set *s, struct grant *g);
+void lane_set_finish(struct lane_set *s);
+void lane_set_stop(struct lane_set *s);
+
+#endif

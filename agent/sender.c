@@ -1,0 +1,290 @@
+/*
+ * The life of a sending job.
+ *
+ * Happy path: the scan's batches are announced as credit comes; WANTs become reads; RESULTs empty the window; when the
+ * scan is over, MANIFEST_END is out and the window is empty, the lanes are told to finish; when they have ended JOB_END
+ * goes out, the peer's comes, the roots are equal, DONE both ways, the link is finished. Any fault: the lanes stop, the
+ * scan thread is joined, and when nothing of ours is in a pool or mailbox on_end is called.
+ */
+#include "agent/sender_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void deliver_farewell(struct mail *m, void *ctx)
+{
+	struct sender *s = list_item(m, struct sender, farewell);
+
+	(void)ctx;
+	s->state = SENDER_ENDED;
+	s->cfg.cb.on_end(s->cfg.ctx, s->why, &s->fault);
+}
+
+/* Everything that could still post to the main loop is gone: one more turn through the mailbox clears what is in it. */
+void sender_maybe_farewell(struct sender *s)
+{
+	if (s->state != SENDER_STOPPING || s->in_pool || s->lanes.ended != s->lanes.started || s->farewell.deliver)
+		return;
+	source_scan_stop(&s->scan);
+	s->farewell.deliver = deliver_farewell;
+	mail_post(s->cfg.mailbox, &s->farewell);
+}
+
+void sender_fail(struct sender *s, haul_status st, const struct haul_fault *fault)
+{
+	if (s->state == SENDER_STOPPING || s->state == SENDER_ENDED)
+		return;
+	s->why = st;
+	if (fault)
+		s->fault = *fault;
+	s->state = SENDER_STOPPING;
+	lane_set_stop(&s->lanes);
+	sender_maybe_farewell(s);
+}
+
+void sender_stop(struct sender *s, haul_status why, const struct haul_fault *fault)
+{
+	sender_fail(s, why, fault);
+}
+
+static void on_lanes_joined(void *owner)
+{
+	struct sender *s = owner;
+
+	s->lanes_ready = true;
+	lane_set_wake(&s->lanes);
+}
+
+static void send_job_end(struct sender *s)
+{
+	struct message m = { .type = MSG_JOB_END };
+	struct haul_fault fault = { 0 };
+	haul_status st = job_digest_root(s->digest, s->totals.entries, &s->totals.root);
+
+	if (haul_ok(st)) {
+		s->totals.has_root = true;
+		m.job_end = (struct msg_job_end){ .entries = s->totals.entries,
+						  .files = s->totals.files,
+						  .bytes = s->totals.bytes,
+						  .proven = s->totals.proven,
+						  .unchanged = s->totals.unchanged,
+						  .failed = s->totals.failed,
+						  .root = s->totals.root,
+						  .is_durable = true,
+						  .wait_disk_ms = s->totals.own.disk / 1000000,
+						  .wait_peer_ms = s->totals.own.peer / 1000000,
+						  .cpu_ms = s->totals.own.cpu / 1000000 };
+		st = control_link_send(s->cfg.link, &m, &fault);
+	}
+	if (haul_failed(st)) {
+		sender_fail(s, st, &fault);
+		return;
+	}
+	s->own_end_sent = true;
+	sender_check_end(s);
+}
+
+static void on_lanes_ended(void *owner)
+{
+	struct sender *s = owner;
+
+	s->totals.own = s->lanes.times;
+	if (s->state == SENDER_STOPPING) {
+		sender_maybe_farewell(s);
+		return;
+	}
+	s->state = SENDER_AGREEING;
+	send_job_end(s);
+}
+
+static void on_lane_failed(void *owner, haul_status st, const struct haul_fault *fault)
+{
+	sender_fail(owner, st, fault);
+}
+
+/* Both ends are known: the same root means that both speak of the same bytes. */
+static void agree(struct sender *s)
+{
+	struct message done = { .type = MSG_DONE };
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (!digest_equal(&s->peer_end.root, &s->totals.root) || s->peer_end.entries != s->totals.entries) {
+		sender_fail(
+		    s, haul_fault_set(&fault, HAUL_ROOT_MISMATCH, "the two ends do not agree on what was transferred"),
+		    &fault);
+		return;
+	}
+	s->totals.is_durable = s->peer_end.is_durable;
+	s->totals.peer.disk = s->peer_end.wait_disk_ms * 1000000;
+	s->totals.peer.peer = s->peer_end.wait_peer_ms * 1000000;
+	s->totals.peer.cpu = s->peer_end.cpu_ms * 1000000;
+	st = control_link_send(s->cfg.link, &done, &fault);
+	if (haul_failed(st))
+		sender_fail(s, st, &fault);
+	else
+		s->done_sent = true;
+}
+
+void sender_check_end(struct sender *s)
+{
+	if (s->state == SENDER_RUNNING && s->end_announced && s->window.count == 0 && s->lanes_ready) {
+		s->state = SENDER_CLOSING;
+		lane_set_finish(&s->lanes);
+	}
+	if (s->state == SENDER_AGREEING && s->own_end_sent && s->peer_end_seen && !s->done_sent)
+		agree(s);
+}
+
+static void on_done(struct sender *s)
+{
+	if (!s->done_sent) {
+		sender_fail(s, HAUL_BAD_MOVE, NULL);
+		return;
+	}
+	control_link_finish(s->cfg.link);
+	s->state = SENDER_STOPPING;
+	sender_maybe_farewell(s);
+}
+
+void sender_message(struct sender *s, const struct message *m)
+{
+	if (s->state == SENDER_STOPPING || s->state == SENDER_ENDED)
+		return;
+	switch (m->type) {
+	case MSG_CREDIT:
+		sender_announce(s);
+		break;
+	case MSG_WANT:
+		sender_wants(s, &m->want);
+		break;
+	case MSG_RESULT:
+		sender_results(s, &m->result);
+		break;
+	case MSG_ACK:
+		break; /* progress of the receiver; what counts here is the result */
+	case MSG_JOB_END:
+		s->peer_end = m->job_end;
+		s->peer_end_seen = true;
+		sender_check_end(s);
+		break;
+	case MSG_DONE:
+		on_done(s);
+		break;
+	default:
+		sender_fail(s, HAUL_UNSUPPORTED, NULL); /* BASIS, HAVE: not offered in HELLO by this version */
+		break;
+	}
+}
+
+void sender_writable(struct sender *s)
+{
+	if (s->state != SENDER_RUNNING)
+		return;
+	sender_flush_failures(s);
+	sender_announce(s);
+}
+
+static haul_status copy_sources(struct sender *s, const struct scan_source *sources, size_t count)
+{
+	s->sources = calloc(count, sizeof(*s->sources));
+	if (!s->sources)
+		return HAUL_NO_MEMORY;
+	memcpy(s->sources, sources, count * sizeof(*sources));
+	s->source_count = count;
+	return HAUL_OK;
+}
+
+static void set_up_lanes(struct sender *s, const struct job_config *cfg)
+{
+	s->lanes.job = cfg->lane;
+	s->lanes.job.role = LANE_SENDS;
+	s->lanes.job.queue = &s->queue;
+	s->lanes.job.main = cfg->mailbox;
+	s->lanes.count = cfg->lanes;
+	s->lanes.owner = s;
+	s->lanes.on_report = sender_on_report;
+	s->lanes.on_joined = on_lanes_joined;
+	s->lanes.on_ended = on_lanes_ended;
+	s->lanes.on_failed = on_lane_failed;
+	lane_set_open(&s->lanes);
+}
+
+haul_status sender_new(const struct job_config *cfg, const struct scan_source *sources, size_t count,
+		       struct sender **ret_sender, struct haul_fault *fault)
+{
+	struct sender *s = calloc(1, sizeof(*s));
+	haul_status st;
+
+	if (!s)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a job");
+	s->cfg = *cfg;
+	list_init(&s->opens);
+	set_up_lanes(s, cfg);
+	st = block_queue_open(&s->queue, cfg->lane.block_bytes);
+	if (haul_failed(st))
+		goto free_sender;
+	st = job_digest_new(cfg->scratch_dir, &s->digest, fault);
+	if (haul_failed(st))
+		goto close_queue;
+	st = copy_sources(s, sources, count);
+	if (haul_failed(st))
+		goto free_digest;
+	s->scan.main = cfg->mailbox;
+	s->scan.on_batch = sender_on_batch;
+	s->scan.owner = s;
+	st = source_scan_start(&s->scan, sources, count, fault);
+	if (haul_failed(st))
+		goto free_sources;
+	*ret_sender = s;
+	return HAUL_OK;
+
+free_sources:
+	free(s->sources);
+free_digest:
+	job_digest_free(s->digest);
+close_queue:
+	block_queue_close(&s->queue);
+free_sender:
+	free(s);
+	return st;
+}
+
+void sender_free(struct sender *s)
+{
+	struct send_entry *e;
+	struct list *item;
+
+	if (!s)
+		return;
+	while ((e = index_map_remove_any(&s->window)))
+		send_entry_free(e);
+	while ((item = list_pop_front(&s->opens)))
+		send_open_free(list_item(item, struct send_open, link));
+	index_map_close(&s->window);
+	block_queue_close(&s->queue);
+	job_digest_free(s->digest);
+	free(s->sources);
+	free(s);
+}
+
+struct lane_set *sender_lanes(struct sender *s)
+{
+	return &s->lanes;
+}
+
+const struct job_totals *sender_totals(const struct sender *s)
+{
+	return &s->totals;
+}
+
+const char *sender_describe(const struct sender *s, char *ret_text, size_t cap)
+{
+	static const char *const names[] = { "running", "closing", "agreeing", "stopping", "ended" };
+
+	(void)snprintf(ret_text, cap, "sender %s: %zu entries without result, %u files open, %u of %u lanes joined",
+		       names[s->state], s->window.count, s->open_files, s->lanes.joined, s->lanes.count);
+	return ret_text;
+}

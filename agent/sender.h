@@ -1,0 +1,33 @@
+/*
+ * The sending end of a job: scans, announces within the receiver's credit, serves what it wants, and proves the same
+ * root.
+ *
+ *   scan thread ──batches──► window ──MANIFEST──►        ◄──WANT── open ──► block queue ──► lanes
+ *                              ▲                                                              │
+ *                              └────────── RESULT per entry: digest into the job tree ◄── leaf digests
+ */
+#ifndef HAUL_AGENT_SENDER_H
+#define HAUL_AGENT_SENDER_H
+
+#include "agent/job.h"
+#include "engine/scan.h"
+
+struct sender;
+
+/* `sources` is borrowed for the call; their handles are held until sender_free(). Given: sender_free() after on_end. */
+HAUL_MUST_USE haul_status sender_new(const struct job_config *cfg, const struct scan_source *sources, size_t count,
+				     struct sender **ret_sender, struct haul_fault *fault);
+void sender_free(struct sender *s);
+
+/* A message of the running job from the peer. */
+void sender_message(struct sender *s, const struct message *m);
+void sender_writable(struct sender *s); /* the link takes more */
+
+/* End it: on_end follows with this status once lanes and threads are gone. */
+void sender_stop(struct sender *s, haul_status why, const struct haul_fault *fault);
+
+struct lane_set *sender_lanes(struct sender *s);
+const struct job_totals *sender_totals(const struct sender *s);
+const char *sender_describe(const struct sender *s, char *ret_text, size_t cap);
+
+#endif

@@ -1,0 +1,104 @@
+/* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c and sender_result.c. Main
+ * loop only. */
+#ifndef HAUL_AGENT_SENDER_PARTS_H
+#define HAUL_AGENT_SENDER_PARTS_H
+
+#include "agent/index_map.h"
+#include "agent/sender.h"
+#include "agent/source_scan.h"
+#include "engine/entry_digest.h"
+#include "engine/hash_tree.h"
+
+/*
+ *  RUNNING --every result in--> CLOSING --lanes ended--> AGREEING --roots equal, DONE both ways--> ENDED
+ *     +------- fault, stop --------+---------------------+--> STOPPING --all gone--> ENDED
+ */
+enum sender_state { SENDER_RUNNING, SENDER_CLOSING, SENDER_AGREEING, SENDER_STOPPING, SENDER_ENDED };
+
+/* An announced entry without a result. */
+struct send_entry {
+	uint64_t index;
+	struct entry_facts facts;
+	unsigned source;
+	char *path; /* landing; owned, like the next two */
+	char *source_path;
+	char *link_target;
+	size_t link_target_len;
+	uint32_t attempt;       /* of the last WANT */
+	struct hash_tree *tree; /* big files while they are being read */
+	struct haul_digest root;
+	bool has_root;
+	bool has_failed;      /* FAILED sent */
+	bool is_open;         /* counted in open_files */
+	bool was_sent;        /* content went out, not only digests */
+	uint64_t leaves_left; /* of the attempt being read */
+};
+
+/* A WANT for a big file, from the wish to the queue. */
+struct send_open {
+	struct list link;
+	uv_work_t pool;
+	struct sender *sender;
+	uint64_t entry;
+	uint32_t attempt;
+	bool is_digests_only, is_repair;
+	struct leaf_range *ranges; /* owned; whole file: one range */
+	size_t range_count;
+	int root_fd;
+	char *path; /* owned copy */
+	struct entry_facts facts;
+	enum direct_mode direct;
+	struct disk_file *files; /* one per range; owned */
+	size_t opened;
+	haul_status status;
+};
+
+struct sender {
+	struct job_config cfg;
+	struct scan_source *sources; /* owned copy; handles owned */
+	size_t source_count;
+	enum sender_state state;
+	struct source_scan scan;
+	struct block_queue queue;
+	struct lane_set lanes;
+	struct index_map window;                         /* index -> send_entry */
+	struct scan_batch *batches[SOURCE_SCAN_BATCHES]; /* received and not yet announced, oldest first */
+	unsigned batch_count;
+	bool scan_is_over, end_announced, lanes_ready;
+	struct list opens;   /* struct send_open, waiting */
+	unsigned open_files; /* being opened or read */
+	unsigned in_pool;
+	struct entry_failure failures[JOB_BATCH_RECORDS]; /* to be sent */
+	size_t failure_count;
+	struct job_digest *digest;
+	struct job_totals totals;
+	haul_status why;
+	struct haul_fault fault;
+	bool own_end_sent, peer_end_seen, done_sent;
+	struct msg_job_end peer_end;
+	struct mail farewell;
+};
+
+/* sender.c */
+void sender_fail(struct sender *s, haul_status st, const struct haul_fault *fault);
+void sender_check_end(struct sender *s);
+void sender_maybe_farewell(struct sender *s);
+
+/* sender_manifest.c */
+void sender_on_batch(void *owner, struct scan_batch *b);
+void sender_announce(struct sender *s); /* as much as credit and link allow */
+
+/* sender_serve.c */
+void sender_wants(struct sender *s, const struct msg_want *m);
+void sender_serve_more(struct sender *s); /* open what waits, within JOB_OPEN_FILES */
+void sender_on_report(void *owner, struct lane_report *r);
+void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st);
+void sender_entry_closed(struct sender *s, struct send_entry *e); /* its file is no longer in work */
+void sender_flush_failures(struct sender *s);
+void send_open_free(struct send_open *o);
+
+/* sender_result.c */
+void sender_results(struct sender *s, const struct msg_result *m);
+void send_entry_free(struct send_entry *e);
+
+#endif

@@ -1,0 +1,133 @@
+/* How an entry ended, as the receiver says: its record goes into the job tree and it leaves the window. */
+#include "agent/sender_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void send_entry_free(struct send_entry *e)
+{
+	hash_tree_free(e->tree);
+	free(e->path);
+	free(e->source_path);
+	free(e->link_target);
+	free(e);
+}
+
+/* The receiver may call a file proven only with the root that we read ourselves. */
+static haul_status check_result(const struct send_entry *e, const struct entry_result *r)
+{
+	if (r->outcome != OUTCOME_PROVEN || e->facts.kind != ENTRY_FILE)
+		return HAUL_OK;
+	if (!e->has_root)
+		return HAUL_BAD_MOVE;
+	if (r->flags & RESULT_HAS_ROOT && !digest_equal(&r->root, &e->root))
+		return HAUL_ROOT_MISMATCH;
+	return HAUL_OK;
+}
+
+static haul_status record(struct sender *s, const struct send_entry *e, enum entry_outcome outcome)
+{
+	struct entry_record r = { .kind = e->facts.kind,
+				  .outcome = outcome,
+				  .path = e->path,
+				  .path_len = strlen(e->path),
+				  .size = e->facts.size,
+				  .link_target = e->link_target,
+				  .link_target_len = e->link_target_len };
+	struct haul_digest digest;
+	haul_status st;
+
+	if (outcome == OUTCOME_PROVEN && e->facts.kind == ENTRY_FILE)
+		r.root = e->root;
+	st = entry_digest(&r, &digest);
+	return haul_ok(st) ? job_digest_put(s->digest, e->index, &digest) : st;
+}
+
+static void count(struct job_totals *t, const struct send_entry *e, enum entry_outcome outcome)
+{
+	bool is_file = e->facts.kind == ENTRY_FILE;
+
+	t->proven += outcome == OUTCOME_PROVEN;
+	t->unchanged += outcome == OUTCOME_UNCHANGED;
+	t->failed += outcome == OUTCOME_FAILED;
+	if (!is_file)
+		return;
+	t->files_proven += outcome == OUTCOME_PROVEN;
+	t->files_unchanged += outcome == OUTCOME_UNCHANGED;
+	t->files_failed += outcome == OUTCOME_FAILED;
+	t->files_sent += outcome == OUTCOME_PROVEN && e->was_sent;
+	t->bytes_done += e->facts.size;
+}
+
+static void tell(struct sender *s, const struct send_entry *e, const struct entry_result *r)
+{
+	const struct job_entry je = { .path = e->path,
+				      .kind = e->facts.kind,
+				      .size = e->facts.size,
+				      .outcome = r->outcome,
+				      .code = haul_status_from_number(r->code),
+				      .failed_here = e->has_failed,
+				      .changes = r->changes,
+				      .has_offset = r->flags & RESULT_HAS_OFFSET,
+				      .offset = r->offset,
+				      .detail = r->detail.at,
+				      .detail_len = r->detail.len };
+
+	if (s->cfg.cb.on_entry)
+		s->cfg.cb.on_entry(s->cfg.ctx, &je);
+}
+
+/* Something only the destination has; told with the directory it lies in. */
+static void tell_surplus(struct sender *s, const struct entry_result *r)
+{
+	const struct job_entry je = { .path = r->detail.at ? r->detail.at : "",
+				      .outcome = OUTCOME_FAILED,
+				      .changes = r->changes,
+				      .detail = r->detail.at,
+				      .detail_len = r->detail.len };
+
+	if (s->cfg.cb.on_entry)
+		s->cfg.cb.on_entry(s->cfg.ctx, &je);
+}
+
+static haul_status one_result(struct sender *s, const struct entry_result *r)
+{
+	struct send_entry *e;
+	haul_status st;
+
+	if (r->changes & CHANGE_SURPLUS) {
+		tell_surplus(s, r);
+		return HAUL_OK;
+	}
+	e = index_map_get(&s->window, r->entry);
+	if (!e)
+		return HAUL_NOT_ANNOUNCED;
+	st = check_result(e, r);
+	if (haul_ok(st))
+		st = record(s, e, r->outcome);
+	if (haul_failed(st))
+		return st;
+	(void)index_map_remove(&s->window, r->entry);
+	sender_entry_closed(s, e);
+	count(&s->totals, e, r->outcome);
+	tell(s, e, r);
+	send_entry_free(e);
+	return HAUL_OK;
+}
+
+void sender_results(struct sender *s, const struct msg_result *m)
+{
+	struct haul_fault fault = { 0 };
+
+	for (size_t i = 0; i < m->result_count && s->state == SENDER_RUNNING; i++) {
+		haul_status st = one_result(s, &m->results[i]);
+
+		if (haul_failed(st)) {
+			sender_fail(s, haul_fault_set(&fault, st, "the receiver's result for an entry does not hold"),
+				    &fault);
+			return;
+		}
+	}
+	sender_serve_more(s);
+	sender_check_end(s);
+}

@@ -1,0 +1,378 @@
+/*
+ * From WANT to the block queue, and from the lanes' reports to roots.
+ *
+ * Small files are gathered into packs as they are wanted. A big file is opened by the thread pool, at most
+ * JOB_OPEN_FILES at a time, checked against what was announced, and queued; the others wait in order.
+ */
+#include "agent/sender_parts.h"
+
+#include "engine/beneath.h"
+#include "peer-protocol/lane_frame.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PACK_ITEMS = 256, PACK_TARGET_BYTES = 1024 * 1024 };
+
+/* ---- failures: said to the receiver, whose RESULT ends the entry ---- */
+
+void sender_flush_failures(struct sender *s)
+{
+	struct message m = { .type = MSG_FAILED, .failed = { s->failures, s->failure_count } };
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (!s->failure_count)
+		return;
+	st = control_link_send(s->cfg.link, &m, &fault);
+	if (st.code == HAUL_CODE_BUSY)
+		return;
+	s->failure_count = 0;
+	if (haul_failed(st))
+		sender_fail(s, st, &fault);
+}
+
+void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
+{
+	if (e->has_failed)
+		return;
+	e->has_failed = true;
+	sender_entry_closed(s, e);
+	s->failures[s->failure_count++] =
+	    (struct entry_failure){ .entry = e->index, .attempt = e->attempt, .code = (uint32_t)st.code };
+	sender_flush_failures(s);
+	if (s->failure_count == JOB_BATCH_RECORDS)
+		sender_fail(s, HAUL_BUSY, NULL); /* a thousand failures and a peer that takes none of them */
+}
+
+/* ---- big files ---- */
+
+void send_open_free(struct send_open *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->opened; i++)
+		(void)disk_file_close(&o->files[i]);
+	free(o->files);
+	free(o->ranges);
+	free(o->path);
+	free(o);
+}
+
+static bool is_as_announced(const struct entry_facts *now, const struct entry_facts *then)
+{
+	return now->inode == then->inode && now->size == then->size && now->mtime.sec == then->mtime.sec &&
+	       now->mtime.nsec == then->mtime.nsec;
+}
+
+static haul_status open_one(struct send_open *o, struct disk_file *f)
+{
+	int fd = -1;
+	haul_status st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, &fd);
+
+	if (st.code == HAUL_CODE_DENIED) /* O_NOATIME is for the owner alone */
+		st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK, 0, &fd);
+	if (haul_failed(st))
+		return st;
+	st = disk_file_open(f, fd, o->direct, o->facts.size, NULL);
+	if (haul_failed(st)) {
+		(void)close(fd);
+		return st;
+	}
+	o->opened++;
+	return is_as_announced(&f->facts, &o->facts) ? HAUL_OK : HAUL_CHANGED;
+}
+
+static void open_in_pool(uv_work_t *work)
+{
+	struct send_open *o = work->data;
+
+	o->status = HAUL_OK;
+	for (size_t i = 0; i < o->range_count && haul_ok(o->status); i++)
+		o->status = open_one(o, &o->files[i]);
+}
+
+/* Each range is a send_file of its own with its own descriptor: the queue knows nothing of gaps. */
+static haul_status queue_ranges(struct sender *s, struct send_open *o)
+{
+	for (size_t i = 0; i < o->range_count; i++) {
+		struct send_file *f = send_file_new(&o->files[i]);
+
+		if (!f)
+			return HAUL_NO_MEMORY;
+		o->files[i].fd = -1;
+		f->entry = o->entry;
+		f->attempt = o->attempt;
+		f->is_digests_only = o->is_digests_only;
+		f->is_repair = o->is_repair;
+		f->is_sparse = o->facts.blocks * 512 < o->facts.size;
+		f->size = o->facts.size;
+		f->next_leaf = o->ranges[i].first;
+		f->end_leaf = o->ranges[i].first + o->ranges[i].count;
+		atomic_store(&f->unread_leaves, o->ranges[i].count);
+		block_queue_add_file(&s->queue, f);
+	}
+	o->opened = 0;
+	lane_set_wake(&s->lanes);
+	return HAUL_OK;
+}
+
+static void on_opened(uv_work_t *work, int status)
+{
+	struct send_open *o = work->data;
+	struct sender *s = o->sender;
+	struct send_entry *e = index_map_get(&s->window, o->entry);
+	haul_status st = o->status;
+
+	(void)status;
+	s->in_pool--;
+	if (haul_ok(st) && s->state == SENDER_RUNNING && e)
+		st = queue_ranges(s, o);
+	if (haul_failed(st) && e && s->state == SENDER_RUNNING)
+		sender_entry_failed(s, e, st);
+	send_open_free(o);
+	sender_maybe_farewell(s);
+	sender_serve_more(s);
+}
+
+void sender_entry_closed(struct sender *s, struct send_entry *e)
+{
+	if (!e->is_open)
+		return;
+	e->is_open = false;
+	s->open_files--;
+}
+
+void sender_serve_more(struct sender *s)
+{
+	while (s->open_files < JOB_OPEN_FILES && s->state == SENDER_RUNNING) {
+		struct list *item = list_pop_front(&s->opens);
+		struct send_open *o = item ? list_item(item, struct send_open, link) : NULL;
+		struct send_entry *e = o ? index_map_get(&s->window, o->entry) : NULL;
+
+		if (!o)
+			return;
+		if (!e || e->has_failed) {
+			send_open_free(o);
+			continue;
+		}
+		o->pool.data = o;
+		if (uv_queue_work(s->cfg.loop, &o->pool, open_in_pool, on_opened)) {
+			send_open_free(o);
+			sender_fail(s, HAUL_NO_MEMORY, NULL);
+			return;
+		}
+		s->open_files += !e->is_open;
+		e->is_open = true;
+		s->in_pool++;
+	}
+}
+
+static struct send_open *send_open_new(struct sender *s, const struct send_entry *e, const struct want *w)
+{
+	const struct leaf_range whole = { 0, leaf_count(e->facts.size) };
+	size_t count = w->kind == WANT_RANGES ? w->range_count : 1;
+	struct send_open *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	*o = (struct send_open){ .sender = s,
+				 .entry = e->index,
+				 .attempt = w->attempt,
+				 .is_digests_only = w->kind == WANT_DIGESTS,
+				 .is_repair = w->kind == WANT_RANGES,
+				 .range_count = count,
+				 .root_fd = s->sources[e->source].root_fd,
+				 .facts = e->facts,
+				 .direct = s->cfg.direct };
+	list_init(&o->link);
+	o->ranges = calloc(count, sizeof(*o->ranges));
+	o->files = calloc(count, sizeof(*o->files));
+	o->path = strdup(e->source_path);
+	if (o->ranges && o->files && o->path) {
+		memcpy(o->ranges, w->kind == WANT_RANGES ? w->ranges : &whole, count * sizeof(*o->ranges));
+		return o;
+	}
+	send_open_free(o);
+	return NULL;
+}
+
+static haul_status ranges_check(const struct want *w, const struct send_entry *e, uint64_t *ret_leaves)
+{
+	uint64_t leaves = leaf_count(e->facts.size), sum = 0;
+
+	if (w->kind != WANT_RANGES) {
+		*ret_leaves = leaves;
+		return HAUL_OK;
+	}
+	for (size_t i = 0; i < w->range_count; i++) {
+		if (w->ranges[i].first >= leaves || w->ranges[i].count > leaves - w->ranges[i].first)
+			return HAUL_BAD_FRAME;
+		sum += w->ranges[i].count;
+	}
+	*ret_leaves = sum;
+	return HAUL_OK;
+}
+
+static haul_status want_big(struct sender *s, struct send_entry *e, const struct want *w)
+{
+	struct send_open *o;
+	uint64_t leaves = 0;
+	haul_status st = ranges_check(w, e, &leaves);
+
+	if (haul_failed(st))
+		return st;
+	if (w->kind != WANT_RANGES) {
+		hash_tree_free(e->tree);
+		e->has_root = false;
+		e->tree = hash_tree_new(leaves);
+		if (!e->tree)
+			return HAUL_NO_MEMORY;
+	}
+	e->leaves_left += leaves;
+	o = send_open_new(s, e, w);
+	if (!o)
+		return HAUL_NO_MEMORY;
+	list_push_back(&s->opens, &o->link);
+	return HAUL_OK;
+}
+
+/* ---- small files ---- */
+
+static haul_status want_small(struct sender *s, struct send_entry *e, struct send_pack **pack)
+{
+	struct send_pack_item *item;
+
+	if (!*pack)
+		*pack = send_pack_new(PACK_ITEMS);
+	if (!*pack)
+		return HAUL_NO_MEMORY;
+	item = &(*pack)->items[(*pack)->count];
+	*item = (struct send_pack_item){ .entry = e->index,
+					 .attempt = e->attempt,
+					 .root_fd = s->sources[e->source].root_fd,
+					 .path = strdup(e->source_path),
+					 .facts = e->facts };
+	if (!item->path)
+		return HAUL_NO_MEMORY;
+	(*pack)->bytes += e->facts.size;
+	(*pack)->count++;
+	if ((*pack)->count == PACK_ITEMS || (*pack)->bytes + LANE_PACK_FILE_MAX > PACK_TARGET_BYTES) {
+		block_queue_add_pack(&s->queue, *pack);
+		*pack = NULL;
+		lane_set_wake(&s->lanes);
+	}
+	return HAUL_OK;
+}
+
+static haul_status want_one(struct sender *s, const struct want *w, struct send_pack **pack)
+{
+	struct send_entry *e = index_map_get(&s->window, w->entry);
+
+	if (!e || w->kind == WANT_CLONE)
+		return HAUL_NOT_ANNOUNCED;
+	if (w->kind == WANT_NOTHING)
+		return HAUL_OK;
+	if (e->facts.kind != ENTRY_FILE)
+		return HAUL_BAD_MOVE;
+	if (e->has_failed)
+		return HAUL_OK; /* crossed with our FAILED */
+	e->attempt = w->attempt;
+	e->was_sent = e->was_sent || w->kind == WANT_WHOLE;
+	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
+		return want_small(s, e, pack);
+	return want_big(s, e, w);
+}
+
+void sender_wants(struct sender *s, const struct msg_want *m)
+{
+	struct send_pack *pack = NULL;
+	struct haul_fault fault = { 0 };
+	haul_status st = HAUL_OK;
+
+	for (size_t i = 0; i < m->want_count && haul_ok(st); i++)
+		st = want_one(s, &m->wants[i], &pack);
+	if (haul_ok(st) && pack) {
+		block_queue_add_pack(&s->queue, pack);
+		pack = NULL;
+		lane_set_wake(&s->lanes);
+	}
+	send_pack_free(pack);
+	if (haul_failed(st)) {
+		sender_fail(s, haul_fault_set(&fault, st, "the peer wants what it was not offered"), &fault);
+		return;
+	}
+	sender_serve_more(s);
+}
+
+/* ---- reports of the lanes ---- */
+
+static void leaves_are_sent(struct sender *s, const struct lane_report *r)
+{
+	struct send_entry *e = index_map_get(&s->window, r->entry);
+
+	s->totals.bytes_sent += r->bytes;
+	if (!e || e->attempt != r->attempt || e->has_failed)
+		return;
+	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {
+		haul_status st = hash_tree_put(e->tree, r->first_leaf + i, &r->digests[i]);
+
+		if (haul_failed(st)) {
+			sender_entry_failed(s, e, st);
+			return;
+		}
+	}
+	e->leaves_left -= r->leaf_count < e->leaves_left ? r->leaf_count : e->leaves_left;
+	if (e->tree && hash_tree_is_full(e->tree) && !e->has_root) {
+		hash_tree_root(e->tree, &e->root);
+		e->has_root = true;
+	}
+	if (e->leaves_left == 0) {
+		sender_entry_closed(s, e);
+		sender_serve_more(s);
+	}
+}
+
+static void file_failed(struct sender *s, const struct lane_report *r)
+{
+	struct send_entry *e = index_map_get(&s->window, r->entry);
+
+	if (e && e->attempt == r->attempt)
+		sender_entry_failed(s, e, r->status);
+	sender_serve_more(s);
+}
+
+static void pack_is_sent(struct sender *s, const struct lane_report *r)
+{
+	s->totals.bytes_sent += r->bytes;
+	for (unsigned i = 0; i < r->item_count; i++) {
+		const struct lane_pack_entry *item = &r->items[i];
+		struct send_entry *e = index_map_get(&s->window, item->entry);
+
+		if (!e || e->attempt != item->attempt)
+			continue;
+		if (haul_failed(item->status)) {
+			sender_entry_failed(s, e, item->status);
+			continue;
+		}
+		e->root = item->digest;
+		e->has_root = true;
+	}
+}
+
+void sender_on_report(void *owner, struct lane_report *r)
+{
+	struct sender *s = owner;
+
+	if (s->state == SENDER_RUNNING) {
+		if (r->type == LANE_SENT)
+			leaves_are_sent(s, r);
+		else if (r->type == LANE_SENT_PACK)
+			pack_is_sent(s, r);
+		else if (r->type == LANE_FILE_FAILED)
+			file_failed(s, r);
+	}
+	lane_report_free(r);
+}

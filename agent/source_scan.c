@@ -1,0 +1,136 @@
+/* The thread fills whatever batch is posted to it; when none comes back it rests, which is the back-pressure. */
+#include "agent/source_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void scanned_clear(struct scanned *i)
+{
+	free(i->path);
+	free(i->source_path);
+	free(i->link_target);
+	*i = (struct scanned){ 0 };
+}
+
+static haul_status copy_text(const char *from, char **ret_copy)
+{
+	if (!from)
+		return HAUL_OK;
+	*ret_copy = strdup(from);
+	return *ret_copy ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+static haul_status copy_item(const struct scan_item *from, struct scanned *to)
+{
+	haul_status st;
+
+	*to = (struct scanned){ .event = from->event,
+				.index = from->index,
+				.parent = from->parent,
+				.facts = from->facts,
+				.link_target_len = from->link_target_len,
+				.source = from->source,
+				.count = from->count,
+				.is_complete = from->is_complete,
+				.problem = from->problem };
+	if (from->event == SCAN_DIR_END)
+		return HAUL_OK;
+	st = copy_text(from->path, &to->path);
+	if (haul_ok(st) && from->event == SCAN_ENTRY)
+		st = copy_text(from->source_path, &to->source_path);
+	if (haul_ok(st) && from->event == SCAN_ENTRY && from->facts.kind == ENTRY_LINK)
+		st = copy_text(from->link_target, &to->link_target);
+	return st;
+}
+
+static void fill(struct source_scan *s, struct scan_batch *b)
+{
+	struct scan_item item;
+
+	while (b->count < SOURCE_SCAN_BATCH && !b->is_last) {
+		if (atomic_load(&s->is_cancelled))
+			b->status = HAUL_CANCELLED;
+		else
+			b->status = scan_next(s->scan, &item);
+		if (haul_failed(b->status) || item.event == SCAN_END)
+			b->is_last = true;
+		else
+			b->status = copy_item(&item, &b->items[b->count++]);
+		if (haul_failed(b->status))
+			b->is_last = true;
+	}
+}
+
+static void deliver_batch(struct mail *m, void *ctx)
+{
+	struct scan_batch *b = list_item(m, struct scan_batch, mail);
+
+	(void)ctx;
+	b->scan->in_main++;
+	b->scan->on_batch(b->scan->owner, b);
+}
+
+static void deliver_fill(struct mail *m, void *ctx)
+{
+	struct scan_batch *b = list_item(m, struct scan_batch, mail);
+	struct source_scan *s = ctx;
+
+	if (s->is_over)
+		return; /* the last batch is on its way: this one rests */
+	fill(s, b);
+	s->is_over = b->is_last;
+	b->mail.deliver = deliver_batch;
+	mail_post(b->scan->main, &b->mail);
+}
+
+static void batch_clear(struct scan_batch *b)
+{
+	for (unsigned i = 0; i < b->count; i++)
+		scanned_clear(&b->items[i]);
+	b->count = b->used = 0;
+}
+
+void source_scan_return(struct scan_batch *b)
+{
+	bool was_last = b->is_last;
+
+	batch_clear(b);
+	b->scan->in_main--;
+	if (was_last)
+		return;
+	b->mail.deliver = deliver_fill;
+	mail_post(&b->scan->worker.inbox, &b->mail);
+}
+
+haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
+			      struct haul_fault *fault)
+{
+	haul_status st = scan_new(sources, count, &s->scan, fault);
+
+	if (haul_failed(st))
+		return st;
+	st = worker_start(&s->worker, "haul-scan", NULL, s, fault);
+	if (haul_failed(st)) {
+		scan_free(s->scan);
+		s->scan = NULL;
+		return st;
+	}
+	for (unsigned i = 0; i < SOURCE_SCAN_BATCHES; i++) {
+		s->batches[i].scan = s;
+		s->batches[i].mail.deliver = deliver_fill;
+		mail_post(&s->worker.inbox, &s->batches[i].mail);
+	}
+	return HAUL_OK;
+}
+
+void source_scan_stop(struct source_scan *s)
+{
+	if (!s->scan)
+		return;
+	atomic_store(&s->is_cancelled, true);
+	worker_stop(&s->worker);
+	for (unsigned i = 0; i < SOURCE_SCAN_BATCHES; i++)
+		batch_clear(&s->batches[i]);
+	scan_free(s->scan);
+	s->scan = NULL;
+}

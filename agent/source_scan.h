@@ -1,0 +1,59 @@
+/*
+ * The scan of a sending job in a thread of its own, delivered to the main loop in batches. A few batches go round, so
+ * the scan is at most that far ahead of what the receiver has credit for.
+ */
+#ifndef HAUL_AGENT_SOURCE_SCAN_H
+#define HAUL_AGENT_SOURCE_SCAN_H
+
+#include "agent/mail.h"
+#include "engine/scan.h"
+
+enum { SOURCE_SCAN_BATCH = 512, SOURCE_SCAN_BATCHES = 3 };
+
+/* One item of a scan with its own strings; freed with the batch unless taken (set to NULL). */
+struct scanned {
+	enum scan_event event;
+	uint64_t index, parent;
+	struct entry_facts facts;
+	char *path; /* landing path */
+	char *source_path;
+	char *link_target;
+	size_t link_target_len;
+	unsigned source;
+	uint64_t count;
+	bool is_complete;
+	haul_status problem;
+};
+
+struct scan_batch {
+	struct mail mail;
+	struct source_scan *scan;
+	unsigned count, used; /* used: the main loop's progress */
+	bool is_last;
+	haul_status status; /* with is_last */
+	struct scanned items[SOURCE_SCAN_BATCH];
+};
+
+struct source_scan {
+	struct worker worker;
+	struct scan *scan;
+	struct mailbox *main;
+	void (*on_batch)(void *owner, struct scan_batch *b); /* main loop; give it back with source_scan_return() */
+	void *owner;
+	bool is_over; /* the thread's own */
+	_Atomic bool is_cancelled;
+	struct scan_batch batches[SOURCE_SCAN_BATCHES];
+	unsigned in_main; /* batches delivered and not returned; main loop's */
+};
+
+HAUL_MUST_USE haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
+					    struct haul_fault *fault);
+
+/* The batch has been used up: it goes round again. */
+void source_scan_return(struct scan_batch *b);
+
+/* Ends the thread at its next batch and waits for it. Batches in the main mailbox must not be delivered any more: see
+ * on_batch. */
+void source_scan_stop(struct source_scan *s);
+
+#endif

@@ -4,6 +4,7 @@
 #include "agent/place_spec.h"
 #include "engine/base/escape.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,17 +18,27 @@ static haul_status refuse(const char *text, struct haul_fault *fault)
 			      haul_escape(text, strlen(text), shown, sizeof(shown)));
 }
 
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+/* An address, then perhaps a zone: fe80::1%eth0. */
+static bool is_v6_host(const char *host)
+{
+	char number[INET6_ADDRSTRLEN];
+	size_t len = strcspn(host, "%");
+	struct in6_addr address;
+
+	if (len >= sizeof(number) || (host[len] && (!host[len + 1] || host[len + 1 + strspn(host + len + 1, plain)])))
+		return false;
+	memcpy(number, host, len);
+	number[len] = '\0';
+	return inet_pton(AF_INET6, number, &address) == 1;
+}
+
 static bool is_host(const char *host, bool is_v6)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
-	if (!*host || *host == '-')
-		return false;
-	if (!is_v6)
-		return !host[strspn(host, plain)];
-	/* Digits, then perhaps a zone: fe80::1%eth0. */
-	host += strspn(host, "0123456789abcdefABCDEF:.");
-	return !*host || (*host == '%' && host[1] && !host[1 + strspn(host + 1, plain)]);
+	if (is_v6)
+		return is_v6_host(host);
+	return *host && *host != '-' && !host[strspn(host, plain)];
 }
 
 /* A decimal port; 0 when it is none. */
@@ -70,7 +81,7 @@ haul_status peer_address_parse(const char *text, struct peer_address *ret_addres
 		a.has_port = true;
 		a.port = *after == ':' ? port_of(after + 1) : 0;
 	}
-	if (!a.port || !is_host(a.host, a.is_v6) || (a.is_v6 && !strchr(a.host, ':')))
+	if (!a.port || !is_host(a.host, a.is_v6))
 		return refuse(text, fault);
 	*ret_address = a;
 	return HAUL_OK;

@@ -156,6 +156,9 @@ static const struct field job_end_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, failed, 0, UINT64_MAX),
 	FIELD_VALUE(FIELD_FIXED, struct msg_job_end, root, HAUL_DIGEST_BYTES, HAUL_DIGEST_BYTES),
 	FIELD_VALUE(FIELD_BOOL, struct msg_job_end, is_durable, 0, 1),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, wait_disk_ms, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, wait_peer_ms, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, cpu_ms, 0, UINT64_MAX),
 };
 const struct layout job_end_layout = { LAYOUT_OF(struct msg_job_end, job_end_fields) };
 

@@ -407,6 +407,7 @@ struct msg_job_end {
 	uint64_t proven, unchanged, failed;
 	struct haul_digest root;
 	bool is_durable;
+	uint64_t wait_disk_ms, wait_peer_ms, cpu_ms; /* where the time of my lanes went, all lanes together */
 };
 
 struct msg_cancel {

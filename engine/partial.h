@@ -18,6 +18,14 @@
 struct place;
 
 /*
+ * In the `meta` of the calls below only mode (07777 at most is used) and mtime count. These values leave alone what
+ * stands there; a new file then keeps 0600. nsec out of range otherwise is HAUL_BAD_VALUE. What a file system cannot
+ * store on a new file is left out without an error: place_stat() tells.
+ */
+#define PARTIAL_KEEP_MODE UINT32_MAX /* in meta->mode */
+#define PARTIAL_KEEP_TIME UINT32_MAX /* in meta->mtime.nsec */
+
+/*
  * root_fd      held until place_close(): the destination directory of the job.
  * private_fd   directory under which `.haul/` is made (the share's top, or root_fd itself); held.
  */
@@ -68,7 +76,9 @@ void partial_discard(struct partial *f);
 /* fsync of the directory that holds `path`. */
 HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);
 
-/* syncfs on the place's file system (handle opened by place_open, before the first write, so that its errors are seen).
+/*
+ * syncfs on the place's file system (handle opened by place_open, before the first write, so that its errors are seen).
+ * Small files and names on another file system below the root do not wait for it: each is synced when it is made.
  */
 HAUL_MUST_USE haul_status place_sync_all(struct place *p);
 
@@ -76,11 +86,22 @@ HAUL_MUST_USE haul_status place_sync_all(struct place *p);
  * there. */
 HAUL_MUST_USE haul_status place_make_directory(struct place *p, const char *path, enum entry_kind *ret_kind);
 
-/* Final mode and mtime of a directory, through its handle; fsync when `sync`. Mode and times are each optional. */
+/*
+ * Add what we need (u+rwx) to the mode of a directory that stands there, so that things can be made in it. Nothing is
+ * changed where we may do so already. "" is the root.
+ *
+ * ret_old_mode   07777 at most; give it to place_finish_directory() at the end.
+ * HAUL_DENIED    it is not ours.
+ */
+HAUL_MUST_USE haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode);
+
+/* Final mode and mtime of a directory, through its handle; fsync when `sync`. */
 HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta,
 						 bool sync);
 
-/* Set mode and/or mtime of an existing regular file through its handle, if it is still what `seen` says (inode, ctime).
+/*
+ * Set mode and/or mtime of an existing regular file through its handle, if it is still what `seen` says (inode, ctime):
+ * HAUL_CHANGED, HAUL_WRONG_KIND otherwise.
  */
 HAUL_MUST_USE haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
 					 const struct entry_facts *meta);

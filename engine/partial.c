@@ -1,0 +1,252 @@
+/*
+ * From nothing to a name: create, (the caller writes), finish, publish. Until the rename nobody sees anything under the
+ * final name; after a failure at any step the partial is the caller's to discard, or is swept with its dead job.
+ */
+#include "engine/partial.h"
+
+#include "engine/base/escape.h"
+#include "engine/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool job_directory_will_do(const struct place *p, const struct dir_traits *target)
+{
+	const struct dir_traits *job = &p->job_traits;
+
+	return p->job_fd >= 0 && target->is_known && !target->gives_to_files && target->device == job->device &&
+	       target->mount == job->mount && target->project == job->project;
+}
+
+haul_status partial_find_spot(struct place *p, int target_fd, struct partial *ret_partial, bool *ret_is_elsewhere)
+{
+	struct partial f = { .file = { .fd = -1 } };
+	char hex[JOB_NAME_CHARS + 1];
+	struct dir_traits target;
+	haul_status st;
+
+	dir_traits_of(target_fd, &target);
+	*ret_is_elsewhere = target.device != p->root_device;
+	if (job_directory_will_do(p, &target)) {
+		f.dir_fd = p->job_fd;
+		(void)snprintf(f.name, sizeof(f.name), "%016llx", (unsigned long long)atomic_fetch_add(&p->serial, 1));
+		*ret_partial = f;
+		return HAUL_OK;
+	}
+	st = random_hex(hex, JOB_NAME_CHARS);
+	if (haul_failed(st))
+		return st;
+	f.dir_fd = fcntl(target_fd, F_DUPFD_CLOEXEC, 3);
+	if (f.dir_fd < 0)
+		return haul_status_from_errno(errno);
+	f.owns_dir = true;
+	(void)snprintf(f.name, sizeof(f.name), ".haul.%s.part", hex);
+	*ret_partial = f;
+	return HAUL_OK;
+}
+
+/* Forget where it lay, without touching the file. */
+static void leave_spot(struct partial *f)
+{
+	if (f->owns_dir)
+		(void)close(f->dir_fd);
+	*f = (struct partial){ 0 };
+}
+
+static haul_status preallocate(int fd, uint64_t size)
+{
+	int failed;
+
+	if (size > INT64_MAX)
+		return HAUL_TOO_BIG;
+	if (size == 0)
+		return HAUL_OK;
+	do {
+		failed = fallocate(fd, 0, 0, (off_t)size);
+	} while (failed && errno == EINTR);
+	if (failed && (errno == EOPNOTSUPP || errno == ENOSYS))
+		failed = ftruncate(fd, (off_t)size);
+	if (failed)
+		return errno == EINVAL ? HAUL_TOO_BIG : haul_status_from_errno(errno);
+	return HAUL_OK;
+}
+
+static int create_in_spot(const struct partial *f, int access)
+{
+	return openat(f->dir_fd, f->name, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* On failure nothing is left of it. */
+static haul_status create_sized(struct partial *f, enum direct_mode mode, struct haul_fault *fault)
+{
+	int fd = create_in_spot(f, O_RDWR);
+	haul_status st;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	st = preallocate(fd, f->size);
+	if (haul_ok(st))
+		st = disk_file_open(&f->file, fd, mode, f->size, fault);
+	if (haul_failed(st)) {
+		(void)close(fd);
+		(void)unlinkat(f->dir_fd, f->name, 0);
+	}
+	return st;
+}
+
+haul_status partial_create(struct place *p, const char *path, uint64_t size, enum direct_mode mode,
+			   struct partial *ret_partial, struct haul_fault *fault)
+{
+	char text[HAUL_FAULT_TEXT_MAX / 2];
+	struct partial f = { .name = "" };
+	const char *name;
+	bool is_elsewhere;
+	int target_fd;
+	haul_status st = parent_cache_get(&p->parents, p->root_fd, path, &target_fd, &name);
+
+	/* The partial may lie where we may write although the target may not be written: tell now. */
+	if (haul_ok(st) && faccessat(target_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		st = haul_status_from_errno(errno);
+	if (haul_ok(st))
+		st = partial_find_spot(p, target_fd, &f, &is_elsewhere);
+	if (haul_ok(st)) {
+		f.size = size;
+		st = create_sized(&f, mode, fault);
+	}
+	if (haul_failed(st)) {
+		if (f.name[0])
+			leave_spot(&f);
+		return haul_fault_set(fault, st, "cannot create %s: %s",
+				      haul_escape(path, strlen(path), text, sizeof(text)), haul_status_text(st));
+	}
+	*ret_partial = f;
+	return HAUL_OK;
+}
+
+static haul_status write_all(int fd, const uint8_t *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return haul_status_from_errno(n < 0 ? errno : EIO);
+		data += n;
+		len -= (size_t)n;
+	}
+	return HAUL_OK;
+}
+
+static haul_status sync_file(int fd)
+{
+	return fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+}
+
+haul_status partial_create_small(struct place *p, const char *path, const void *data, size_t len,
+				 const struct entry_facts *meta, struct partial *ret_partial)
+{
+	struct partial f;
+	const char *name;
+	bool is_elsewhere;
+	int target_fd, fd;
+	haul_status st = beneath_parent(p->root_fd, path, &target_fd, &name);
+
+	if (haul_failed(st))
+		return st;
+	st = partial_find_spot(p, target_fd, &f, &is_elsewhere);
+	(void)close(target_fd);
+	if (haul_failed(st))
+		return st;
+	f.size = len;
+	fd = create_in_spot(&f, O_WRONLY);
+	if (fd < 0) {
+		st = haul_status_from_errno(errno);
+		leave_spot(&f);
+		return st;
+	}
+	st = write_all(fd, data, len);
+	if (haul_ok(st))
+		st = meta_apply(fd, meta, true);
+	if (haul_ok(st) && is_elsewhere)
+		st = sync_file(fd);
+	if (close(fd) < 0 && haul_ok(st))
+		st = haul_status_from_errno(errno);
+	if (haul_failed(st))
+		partial_discard(&f);
+	else
+		*ret_partial = f;
+	return st;
+}
+
+haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync, struct haul_fault *fault)
+{
+	int fd = f->file.fd;
+	haul_status st = ftruncate(fd, (off_t)f->size) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+
+	if (haul_ok(st))
+		st = meta_apply(fd, meta, true);
+	if (haul_ok(st) && sync)
+		st = sync_file(fd);
+	if (haul_ok(st)) {
+		st = disk_file_close(&f->file);
+		f->file.fd = -1;
+	}
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "cannot finish a partial file: %s", haul_status_text(st));
+	return st;
+}
+
+/* For file systems that cannot rename without replacing: a second name is as atomic. */
+static int link_then_unlink(const struct partial *f, int dir_fd, const char *name)
+{
+	if (linkat(f->dir_fd, f->name, dir_fd, name, 0) < 0)
+		return -1;
+	(void)unlinkat(f->dir_fd, f->name, 0);
+	return 0;
+}
+
+static int give_name(const struct partial *f, int dir_fd, const char *name, enum publish_rule rule)
+{
+	int failed;
+
+	if (rule == PUBLISH_REPLACE)
+		return renameat(f->dir_fd, f->name, dir_fd, name);
+	failed = renameat2(f->dir_fd, f->name, dir_fd, name, RENAME_NOREPLACE);
+	if (failed && (errno == EINVAL || errno == ENOSYS))
+		failed = link_then_unlink(f, dir_fd, name);
+	return failed;
+}
+
+haul_status partial_publish(struct place *p, struct partial *f, const char *path, enum publish_rule rule)
+{
+	struct stat dir;
+	const char *name;
+	int dir_fd;
+	haul_status st = parent_cache_get(&p->parents, p->root_fd, path, &dir_fd, &name);
+
+	if (haul_failed(st))
+		return st;
+	if (give_name(f, dir_fd, name, rule) < 0)
+		return haul_status_from_errno(errno);
+	/* place_sync_all() does not reach another file system below the root. */
+	if (f->owns_dir && fstat(dir_fd, &dir) == 0 && dir.st_dev != p->root_device)
+		st = beneath_sync_directory(dir_fd, -1);
+	leave_spot(f);
+	return st;
+}
+
+void partial_discard(struct partial *f)
+{
+	if (!f->name[0])
+		return;
+	if (f->file.fd >= 0)
+		(void)disk_file_close(&f->file);
+	(void)unlinkat(f->dir_fd, f->name, 0);
+	leave_spot(f);
+}

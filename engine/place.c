@@ -1,0 +1,294 @@
+/* The destination of one job: opening it, looking at what stands there, directories, links and metadata. */
+#include "engine/place.h"
+
+#include "engine/base/escape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault)
+{
+	struct entry_facts facts;
+	haul_status st = beneath_stat_handle(root_fd, &facts);
+	struct place *p;
+
+	if (haul_ok(st) && facts.kind != ENTRY_DIRECTORY)
+		st = HAUL_NOT_DIRECTORY;
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "cannot use the destination: %s", haul_status_text(st));
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the destination");
+	p->root_fd = root_fd;
+	p->private_fd = private_fd;
+	p->root_device = facts.device;
+	p->sync_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	place_private_open(p);
+	/* A root that may not be read: any other handle on its file system serves. */
+	if (p->sync_fd < 0 && p->job_fd >= 0 && p->job_traits.device == p->root_device)
+		p->sync_fd = fcntl(p->job_fd, F_DUPFD_CLOEXEC, 3);
+	*ret_place = p;
+	return HAUL_OK;
+}
+
+void place_close(struct place *p)
+{
+	if (!p)
+		return;
+	parent_cache_close(&p->parents);
+	place_private_close(p);
+	if (p->sync_fd >= 0)
+		(void)close(p->sync_fd);
+	free(p);
+}
+
+static haul_status parent_of(struct place *p, const char *path, int *ret_dir_fd, const char **ret_name)
+{
+	return parent_cache_get(&p->parents, p->root_fd, path, ret_dir_fd, ret_name);
+}
+
+haul_status place_sync_parent(struct place *p, const char *path)
+{
+	const char *name;
+	int dir_fd;
+	haul_status st = parent_of(p, path, &dir_fd, &name);
+
+	return haul_ok(st) ? beneath_sync_directory(dir_fd, p->sync_fd) : st;
+}
+
+haul_status place_sync_all(struct place *p)
+{
+	if (p->sync_fd < 0)
+		return HAUL_DENIED;
+	return syncfs(p->sync_fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+}
+
+haul_status place_stat(struct place *p, const char *path, struct entry_facts *ret_facts)
+{
+	const char *name;
+	int dir_fd;
+	haul_status st;
+
+	if (!*path)
+		return beneath_stat_handle(p->root_fd, ret_facts);
+	st = parent_of(p, path, &dir_fd, &name);
+	return haul_ok(st) ? beneath_stat_at(dir_fd, name, ret_facts) : st;
+}
+
+haul_status place_make_directory(struct place *p, const char *path, enum entry_kind *ret_kind)
+{
+	struct entry_facts facts;
+	const char *name;
+	int dir_fd;
+	haul_status st = parent_of(p, path, &dir_fd, &name);
+
+	if (haul_failed(st))
+		return st;
+	if (mkdirat(dir_fd, name, 0700) == 0)
+		return HAUL_OK;
+	if (errno != EEXIST)
+		return haul_status_from_errno(errno);
+	st = beneath_stat_at(dir_fd, name, &facts);
+	if (haul_failed(st))
+		return st;
+	*ret_kind = facts.kind;
+	return HAUL_EXISTS;
+}
+
+static haul_status open_up(int fd, uint32_t mode)
+{
+	const struct entry_facts wanted = { .mode = mode | 0700, .mtime.nsec = PARTIAL_KEEP_TIME };
+
+	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0)
+		return HAUL_OK;
+	if (errno != EACCES)
+		return haul_status_from_errno(errno);
+	return meta_apply_by_path_handle(fd, &wanted);
+}
+
+haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode)
+{
+	struct entry_facts facts;
+	int fd;
+	haul_status st = beneath_open(p->root_fd, path, O_PATH | O_DIRECTORY, 0, &fd);
+
+	if (haul_failed(st))
+		return st;
+	st = beneath_stat_handle(fd, &facts);
+	if (haul_ok(st))
+		st = open_up(fd, facts.mode);
+	(void)close(fd);
+	if (haul_ok(st))
+		*ret_old_mode = facts.mode;
+	return st;
+}
+
+haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta, bool sync)
+{
+	int fd;
+	bool is_path_only = false;
+	haul_status st = beneath_open(p->root_fd, path, O_RDONLY | O_DIRECTORY, 0, &fd);
+
+	if (st.code == HAUL_DENIED.code) { /* of others, or of a mode that does not let us read */
+		is_path_only = true;
+		st = beneath_open(p->root_fd, path, O_PATH | O_DIRECTORY, 0, &fd);
+	}
+	if (haul_failed(st))
+		return st;
+	st = is_path_only ? meta_apply_by_path_handle(fd, meta) : meta_apply(fd, meta, false);
+	if (haul_ok(st) && sync)
+		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)
+				  : (fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK);
+	(void)close(fd);
+	return st;
+}
+
+static bool is_same(const struct entry_facts *a, const struct entry_facts *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->ctime.sec == b->ctime.sec &&
+	       a->ctime.nsec == b->ctime.nsec;
+}
+
+haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
+			   const struct entry_facts *meta)
+{
+	struct entry_facts now;
+	int fd;
+	haul_status st = beneath_open(p->root_fd, path, O_PATH, 0, &fd);
+
+	if (haul_failed(st))
+		return st;
+	st = beneath_stat_handle(fd, &now);
+	if (haul_ok(st) && now.kind != ENTRY_FILE)
+		st = HAUL_WRONG_KIND;
+	if (haul_ok(st) && !is_same(&now, seen))
+		st = HAUL_CHANGED;
+	if (haul_ok(st))
+		st = meta_apply_by_path_handle(fd, meta);
+	(void)close(fd);
+	return st;
+}
+
+/* Links without times of their own (some network file systems) keep the time of their making. */
+static void set_link_time(const struct partial *f, const struct entry_facts *meta)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = meta->mtime.sec, .tv_nsec = meta->mtime.nsec } };
+
+	if (meta->mtime.nsec == PARTIAL_KEEP_TIME)
+		return;
+	if (utimensat(f->dir_fd, f->name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+}
+
+haul_status place_make_link(struct place *p, const char *path, const char *target, const struct entry_facts *meta,
+			    enum publish_rule rule)
+{
+	struct partial f = { .name = "" };
+	const char *name;
+	bool is_elsewhere;
+	int dir_fd;
+	haul_status st = parent_of(p, path, &dir_fd, &name);
+
+	if (haul_ok(st) && (!*target || strlen(target) > HAUL_LINK_TARGET_MAX))
+		st = HAUL_BAD_VALUE;
+	if (haul_ok(st))
+		st = partial_find_spot(p, dir_fd, &f, &is_elsewhere);
+	if (haul_failed(st))
+		return st;
+	if (symlinkat(target, f.dir_fd, f.name) < 0)
+		st = haul_status_from_errno(errno);
+	if (haul_ok(st)) {
+		set_link_time(&f, meta);
+		st = partial_publish(p, &f, path, rule);
+	}
+	partial_discard(&f);
+	return st;
+}
+
+haul_status place_read_link(struct place *p, const char *path, char **ret_target, size_t *ret_len)
+{
+	const char *name;
+	int dir_fd;
+	haul_status st = parent_of(p, path, &dir_fd, &name);
+
+	return haul_ok(st) ? beneath_read_link(dir_fd, name, ret_target, ret_len) : st;
+}
+
+static haul_status open_regular(struct place *p, const char *path, int *ret_fd, uint64_t *ret_size)
+{
+	struct entry_facts facts;
+	const char *name;
+	int dir_fd;
+	haul_status st = parent_of(p, path, &dir_fd, &name);
+
+	if (haul_ok(st))
+		st = beneath_stat_at(dir_fd, name, &facts);
+	if (haul_failed(st))
+		return st;
+	if (facts.kind != ENTRY_FILE) /* a device must not even be opened */
+		return facts.kind == ENTRY_DIRECTORY ? HAUL_IS_DIRECTORY : HAUL_WRONG_KIND;
+	*ret_size = facts.size;
+	st = beneath_open(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, ret_fd);
+	if (st.code == HAUL_DENIED.code) /* O_NOATIME is for owners */
+		st = beneath_open(dir_fd, name, O_RDONLY | O_NONBLOCK, 0, ret_fd);
+	return st;
+}
+
+haul_status place_open_file(struct place *p, const char *path, enum direct_mode mode, struct disk_file *ret_file,
+			    struct haul_fault *fault)
+{
+	char text[HAUL_FAULT_TEXT_MAX / 2];
+	uint64_t size = 0;
+	int fd = -1;
+	haul_status st = open_regular(p, path, &fd, &size);
+
+	if (haul_ok(st)) {
+		st = disk_file_open(ret_file, fd, mode, size, fault);
+		if (haul_failed(st))
+			(void)close(fd);
+	}
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "cannot open %s: %s",
+				      haul_escape(path, strlen(path), text, sizeof(text)), haul_status_text(st));
+	return st;
+}
+
+haul_status place_free_bytes(struct place *p, uint64_t *ret_bytes)
+{
+	struct statvfs v;
+
+	if (fstatvfs(p->root_fd, &v) < 0)
+		return haul_status_from_errno(errno);
+	*ret_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+	return HAUL_OK;
+}
+
+uint64_t place_time_step_ns(const struct place *p)
+{
+	static const struct {
+		uint32_t type;
+		uint64_t step_ns;
+	} coarse[] = {
+		{ MSDOS_SUPER_MAGIC, 2000000000 },    { 0x2011bab0 /* exfat */, 10000000 },
+		{ 0x7366746e /* ntfs3 */, 100 },      { 0x5346544e /* ntfs */, 100 },
+		{ 0xff534d42 /* cifs */, 100 },       { 0xfe534d42 /* smb2 */, 100 },
+		{ 0x482b /* hfsplus */, 1000000000 }, { UDF_SUPER_MAGIC, 1000 },
+	};
+	struct statfs fs;
+
+	if (fstatfs(p->root_fd, &fs) < 0)
+		return 1;
+	for (size_t i = 0; i < sizeof(coarse) / sizeof(coarse[0]); i++) {
+		if ((uint32_t)fs.f_type == coarse[i].type)
+			return coarse[i].step_ns;
+	}
+	return 1;
+}

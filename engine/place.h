@@ -1,0 +1,63 @@
+/* What stands behind struct place, and what partial.c and place_*.c share. Internal to the engine. */
+#ifndef HAUL_ENGINE_PLACE_H
+#define HAUL_ENGINE_PLACE_H
+
+#include "engine/partial.h"
+
+#include <stdatomic.h>
+
+#define PLACE_PRIVATE_NAME ".haul"
+
+enum { JOB_NAME_CHARS = 32 };
+
+/* What decides whether a file may be renamed from one directory into another and be as if it had been made there. */
+struct dir_traits {
+	uint64_t device;
+	uint64_t mount;      /* 0 where the kernel does not tell */
+	uint32_t project;    /* project id for quotas; 0 where there are none */
+	bool gives_to_files; /* setgid or a default ACL: files made in it get something of it */
+	bool is_known;       /* false: it may not be read */
+};
+
+struct place {
+	int root_fd, private_fd; /* held */
+	int haul_fd;             /* owned; `.haul/`, -1 when partials go into their target directories */
+	int job_fd;              /* owned and locked; directory of this job in it, or -1 */
+	int sync_fd;             /* owned; for syncfs, or -1 */
+	char job_name[JOB_NAME_CHARS + 1];
+	struct dir_traits job_traits; /* of job_fd; of the root without one */
+	uint64_t root_device;
+	_Atomic uint64_t serial;     /* names of partials in job_fd */
+	struct parent_cache parents; /* of paths below root_fd */
+};
+
+/* Make or find `.haul/`, remove what died in it, and take a directory there. p->job_fd stays -1 where that will not do.
+ */
+void place_private_open(struct place *p);
+void place_private_close(struct place *p);
+
+/* Traits of a directory handle (O_PATH is fine). */
+void dir_traits_of(int dir_fd, struct dir_traits *ret_traits);
+
+/* `chars` random lower-case hexadecimal digits and a NUL. */
+HAUL_MUST_USE haul_status random_hex(char *ret_text, size_t chars);
+
+/*
+ * Where the partial of something in the directory target_fd is made: fills dir_fd, owns_dir and name.
+ *
+ * ret_is_elsewhere   whether that is another file system than place_sync_all() covers.
+ */
+HAUL_MUST_USE haul_status partial_find_spot(struct place *p, int target_fd, struct partial *ret_partial,
+					    bool *ret_is_elsewhere);
+
+/*
+ * Set mode and mtime as far as `meta` has them (partial.h) through an open handle that is not O_PATH.
+ *
+ * is_new   we have just made it: what the file system cannot store is left out.
+ */
+HAUL_MUST_USE haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new);
+
+/* As meta_apply() for something that stood there already, by an O_PATH handle: needs /proc, never a link. */
+HAUL_MUST_USE haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta);
+
+#endif

@@ -1,0 +1,100 @@
+/* Facts that a directory hands to its files, and facts that we set. */
+#include "engine/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static const uint32_t NSEC_LIMIT = 1000000000;
+
+void dir_traits_of(int dir_fd, struct dir_traits *ret_traits)
+{
+	struct dir_traits t = { 0 };
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct fsxattr attributes;
+	struct statx x;
+
+	*ret_traits = t;
+	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &x) == 0) {
+		t.device = makedev(x.stx_dev_major, x.stx_dev_minor);
+		t.mount = x.stx_mask & STATX_MNT_ID ? x.stx_mnt_id : 0;
+		t.gives_to_files = x.stx_mode & S_ISGID;
+		t.is_known = fd >= 0;
+	}
+	if (fd >= 0) {
+		t.gives_to_files |= fgetxattr(fd, "system.posix_acl_default", NULL, 0) > 0;
+		if (ioctl(fd, FS_IOC_FSGETXATTR, &attributes) == 0)
+			t.project = attributes.fsx_projid;
+		(void)close(fd);
+	}
+	*ret_traits = t;
+}
+
+static bool has_mode(const struct entry_facts *meta)
+{
+	return meta->mode != PARTIAL_KEEP_MODE;
+}
+
+static bool has_time(const struct entry_facts *meta)
+{
+	return meta->mtime.nsec != PARTIAL_KEEP_TIME;
+}
+
+static bool is_allowed(const struct entry_facts *meta)
+{
+	return !has_time(meta) || meta->mtime.nsec < NSEC_LIMIT;
+}
+
+static void times_of(const struct entry_facts *meta, struct timespec ret_times[2])
+{
+	ret_times[0] = (struct timespec){ .tv_nsec = UTIME_OMIT };
+	ret_times[1] = (struct timespec){ .tv_sec = meta->mtime.sec, .tv_nsec = meta->mtime.nsec };
+}
+
+/* A file that is ours beyond doubt: EPERM can only mean that the file system has no such thing (FAT, some mounts). */
+static haul_status result(int failed, bool is_new)
+{
+	if (!failed || (is_new && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)))
+		return HAUL_OK;
+	return haul_status_from_errno(errno);
+}
+
+haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new)
+{
+	struct timespec times[2];
+	haul_status st = HAUL_OK;
+
+	if (!is_allowed(meta))
+		return HAUL_BAD_VALUE;
+	times_of(meta, times);
+	if (has_mode(meta))
+		st = result(fchmod(fd, meta->mode & 07777), is_new);
+	if (haul_ok(st) && has_time(meta))
+		st = result(futimens(fd, times), is_new);
+	return st;
+}
+
+haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta)
+{
+	struct timespec times[2];
+	haul_status st = HAUL_OK;
+	char path[32];
+
+	if (!is_allowed(meta))
+		return HAUL_BAD_VALUE;
+	/* No call before Linux 6.6 changes the mode through an O_PATH handle; this name leads to the open object
+	 * itself. */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	times_of(meta, times);
+	if (has_mode(meta))
+		st = result(chmod(path, meta->mode & 07777), false);
+	if (haul_ok(st) && has_time(meta))
+		st = result(utimensat(AT_FDCWD, path, times, 0), false);
+	return st.code == HAUL_NOT_FOUND.code ? HAUL_UNSUPPORTED : st;
+}

@@ -49,11 +49,29 @@ static haul_status judge(const struct tls_peer *peer, const uint8_t id[DEVICE_ID
 	return HAUL_OK;
 }
 
+/*
+ * Let the alert that follows a refusal go out under the keys that the peer reads with. mbedTLS 3.6 changes its writing
+ * keys later: a server in mid-handshake still writes with handshake keys, though its client reads with application keys
+ * since the server's Finished (RFC 8446, 4.4.4), and a client still writes in clear. The peer would see a damaged
+ * record and never learn why. The counter starts at 0 as for any fresh key; nothing is written after the alert, since a
+ * verdict is for good (verify() never passes again).
+ */
+static void answer_readably(const struct tls_peer *peer)
+{
+	mbedtls_ssl_context *ssl = peer->ssl;
+
+	ssl->MBEDTLS_PRIVATE(transform_out) =
+	    peer->role == TLS_SERVER ? ssl->MBEDTLS_PRIVATE(transform_application) : ssl->MBEDTLS_PRIVATE(transform_in);
+	memset(ssl->MBEDTLS_PRIVATE(cur_out_ctr), 0, sizeof(ssl->MBEDTLS_PRIVATE(cur_out_ctr)));
+}
+
 /* f_vrfy of mbedTLS: called for each certificate of the chain, the peer's own (depth 0) last. */
 static int verify(void *ctx, mbedtls_x509_crt *certificate, int depth, uint32_t *flags)
 {
 	struct tls_peer *peer = ctx;
 
+	if (haul_failed(peer->verdict))
+		return MBEDTLS_ERR_X509_FATAL_ERROR;
 	if (depth > 0) { /* a pinned device signs for itself */
 		*flags |= MBEDTLS_X509_BADCERT_OTHER;
 		return 0;
@@ -62,10 +80,12 @@ static int verify(void *ctx, mbedtls_x509_crt *certificate, int depth, uint32_t 
 		return MBEDTLS_ERR_X509_FATAL_ERROR;
 	peer->has_seen = true;
 	peer->verdict = judge(peer, peer->seen_id);
-	if (haul_ok(peer->verdict))
+	if (haul_ok(peer->verdict)) {
 		*flags &= ~meaningless_flags;
-	else
-		*flags |= MBEDTLS_X509_BADCERT_NOT_TRUSTED; /* also for our own certificate, which the library trusts */
+		return 0;
+	}
+	*flags |= MBEDTLS_X509_BADCERT_NOT_TRUSTED; /* also for our own certificate, which the library trusts */
+	answer_readably(peer);
 	return 0;
 }
 
@@ -139,7 +159,7 @@ haul_status tls_peer_start(const struct tls_config *config, enum tls_role role, 
 {
 	int ret = mbedtls_ssl_setup(ssl, &config->roles[role]);
 
-	*peer = (struct tls_peer){ .config = config, .has_expected = expect_id != NULL };
+	*peer = (struct tls_peer){ .config = config, .ssl = ssl, .role = role, .has_expected = expect_id != NULL };
 	if (expect_id)
 		memcpy(peer->expected_id, expect_id, DEVICE_ID_BYTES);
 	if (!ret && role == TLS_CLIENT)
@@ -226,6 +246,7 @@ haul_status tls_failure(const struct mbedtls_ssl_context *ssl, const struct tls_
 		return HAUL_OK;
 	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
 		return alert_failure(ssl, fault);
+	case 0:
 	case MBEDTLS_ERR_SSL_CONN_EOF:
 		return haul_fault_set(fault, HAUL_LOST, "the connection ended without notice");
 	case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE:

@@ -6,7 +6,7 @@
  *   tls_peer_start()                  per connection, on a fresh mbedtls_ssl_context
  *   mbedtls_ssl_set_bio(), mbedtls_ssl_handshake()
  *   tls_check_peer()                  after the handshake, before anything is allocated for the peer or read from it
- *   tls_failure()                     what a negative return of mbedTLS means
+ *   tls_failure()                     what a failed call of mbedTLS means
  */
 #ifndef HAUL_CERTS_TLS_CONFIG_H
 #define HAUL_CERTS_TLS_CONFIG_H
@@ -42,11 +42,13 @@ void tls_config_free(struct tls_config *config);
 /* What one connection knows of its peer. Belongs to the connection's thread; held by its ssl context. */
 struct tls_peer {
 	const struct tls_config *config;
+	struct mbedtls_ssl_context *ssl;
+	enum tls_role role;
 	uint8_t expected_id[DEVICE_ID_BYTES];
 	bool has_expected; /* only expected_id is accepted */
 	bool has_seen;     /* a certificate came */
 	uint8_t seen_id[DEVICE_ID_BYTES];
-	haul_status verdict; /* HAUL_OK until we refuse it: HAUL_WRONG_DEVICE, HAUL_NOT_KNOWN */
+	haul_status verdict; /* HAUL_OK until we refuse it, then for good: HAUL_WRONG_DEVICE, HAUL_NOT_KNOWN */
 };
 
 /*
@@ -70,7 +72,8 @@ HAUL_MUST_USE haul_status tls_check_peer(const struct mbedtls_ssl_context *ssl, 
 					 uint8_t ret_id[DEVICE_ID_BYTES], struct haul_fault *fault);
 
 /*
- * What a negative return of mbedtls_ssl_handshake(), _read() or _write() means (not WANT_READ or WANT_WRITE).
+ * What a negative return of mbedtls_ssl_handshake(), _read() or _write() means (not WANT_READ or WANT_WRITE), or a 0
+ * of _read(): the connection is over.
  *
  * HAUL_OK            close_notify: the peer is done.
  * HAUL_NOT_KNOWN     we do not know the peer (peer->verdict says so), or it does not know us (verdict is HAUL_OK).

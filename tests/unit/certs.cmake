@@ -1,3 +1,8 @@
 if(TARGET haul_gcm)
   haul_unit_test(gcm_alt LIBS haul::mbedcrypto)
 endif()
+haul_unit_test(device_id LIBS haul_certs)
+haul_unit_test(identity LIBS haul_certs)
+haul_unit_test(pins LIBS haul_certs)
+haul_unit_test(rights LIBS haul_certs)
+haul_unit_test(tls_config LIBS haul_certs)

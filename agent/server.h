@@ -22,6 +22,9 @@ struct server {
 	struct list sessions;  /* struct server_session */
 	uint64_t budget_bytes; /* memory for blocks of all sessions */
 	const char *backend;   /* NULL, "ring", "threads" */
+	/* Called by the session at a connection's first message: the listener lifts its deadline. */
+	void (*on_authenticated)(void *ctx, struct channel *ch);
+	void *authenticated_ctx;
 };
 
 /* A known device has connected (listener's on_channel): takes the channel. */

@@ -5,6 +5,7 @@
 #define HAUL_AGENT_DIAL_H
 
 #include "agent/control_link.h"
+#include "agent/dial_trust.h"
 #include "agent/home.h"
 #include "agent/peers.h"
 #include "agent/place_spec.h"
@@ -18,18 +19,20 @@ struct dial_config {
 };
 
 struct dial_result {
-	struct control_link
-	    *link; /* given; HELLO has been exchanged; set its callbacks with control_link_set_callbacks() */
-	struct tls_config *tls;          /* given: tls_config_free() after every channel is closed; lanes use it too */
+	struct control_link *link;       /* given; HELLO has been exchanged; set its callbacks at once with
+					    control_link_set_callbacks() */
+	struct dial_trust *trust;        /* given: dial_trust_free() after every channel is closed */
+	struct tls_config *tls;          /* belongs to trust; lanes use it too */
 	struct sockaddr_storage address; /* the one that answered */
 	char peer_name[64];              /* local name of the device that answered */
 	uint8_t device_id[32];
 };
 
 /*
- * Start. The result comes to on_done exactly once, from the loop.
- * On failure ret->link is NULL and `fault` is the line for the user, with `remedy` the cure or NULL: no peer of that
- * name, another device answers, the peer does not know this device, nothing listens, no answer.
+ * Start. The result comes to on_done exactly once, from the loop; `result`, `fault` and `remedy` are borrowed.
+ * On failure result->link is NULL and `fault` is the line for the user, with `remedy` the cure or NULL: no peer of that
+ * name, another device answers, the peer does not know this device, nothing listens, no answer. A failure to start
+ * (no memory, no identity, a damaged list of peers) is returned, and on_done does not come.
  */
 HAUL_MUST_USE haul_status dial_start(uv_loop_t *loop, const struct dial_config *cfg,
 				     void (*on_done)(void *ctx, struct dial_result *result,

@@ -5,13 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -422,6 +427,57 @@ static void automatic_choice_works(void **state)
 	fixture_close(&x);
 }
 
+/* From here on this process gets EPERM for io_uring_setup(2), as in a container that forbids it. */
+static bool forbid_rings(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+enum { CHILD_FINE = 0, CHILD_WRONG = 1, CHILD_CANNOT = 2 };
+
+static int child_without_rings(void)
+{
+	struct engine_config cfg = { .backend = ENGINE_RING, .depth = 4 };
+	struct haul_fault fault = { .status = HAUL_OK };
+	struct engine *e = NULL;
+	bool is_named;
+
+	if (!forbid_rings())
+		return CHILD_CANNOT;
+	if (engine_new(&cfg, &e, &fault).code != HAUL_CODE_UNSUPPORTED || e || fault.os_errno != EPERM)
+		return CHILD_WRONG;
+	cfg.backend = ENGINE_AUTO;
+	if (haul_failed(engine_new(&cfg, &e, &fault)))
+		return CHILD_WRONG;
+	is_named = strcmp(engine_backend_text(e), "threads (io_uring is not permitted here)") == 0;
+	engine_free(e);
+	return is_named ? CHILD_FINE : CHILD_WRONG;
+}
+
+static void threads_serve_where_rings_are_forbidden(void **state)
+{
+	pid_t child = fork();
+	int how;
+
+	(void)state;
+	if (child == 0)
+		_exit(child_without_rings());
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &how, 0), child);
+	assert_true(WIFEXITED(how));
+	if (WEXITSTATUS(how) == CHILD_CANNOT)
+		skip(); /* no seccomp here */
+	assert_int_equal(WEXITSTATUS(how), CHILD_FINE);
+}
+
 static struct param params[] = {
 	{ ENGINE_RING, ".", DIRECT_ALWAYS },        { ENGINE_THREADS, ".", DIRECT_ALWAYS },
 	{ ENGINE_RING, ".", DIRECT_NEVER },         { ENGINE_THREADS, ".", DIRECT_NEVER },
@@ -454,6 +510,7 @@ int main(void)
 		FOR_ALL(many_in_flight_keep_their_content),
 		FOR_ALL(text_names_the_back_end),
 		cmocka_unit_test(automatic_choice_works),
+		cmocka_unit_test(threads_serve_where_rings_are_forbidden),
 	};
 
 	return cmocka_run_group_tests(tests, pattern_open, NULL);

@@ -185,7 +185,8 @@ haul_status record_file_read(int dir_fd, const char *name, const char *format, s
 	const struct reading r = { .name = name, .fault = fault };
 	struct record_file *file = calloc(1, sizeof(*file));
 	size_t size = 0;
-	size_t start, end;
+	size_t start = 0;
+	size_t end = 0;
 	haul_status st;
 
 	if (!file)

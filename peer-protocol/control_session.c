@@ -118,14 +118,15 @@ static haul_status on_hello(struct control_session *s, enum control_role speaker
 {
 	haul_status st;
 
-	if (speaker != s->role) {
-		st = hello_adopt(&s->peer_hello, &m->hello, fault);
-		if (haul_failed(st))
-			return st;
-		s->has_peer_hello = true;
-		s->incoming.hello = s->peer_hello.hello;
-	}
+	/* The greeting counts even if we do not like it: from now on a refusal reaches the peer. */
 	s->phase = speaker == CONTROL_SERVER ? PHASE_GREETED : PHASE_ASKING;
+	if (speaker == s->role)
+		return HAUL_OK;
+	st = hello_adopt(&s->peer_hello, &m->hello, fault);
+	if (haul_failed(st))
+		return st;
+	s->has_peer_hello = true;
+	s->incoming.hello = s->peer_hello.hello;
 	return HAUL_OK;
 }
 

@@ -1,2 +1,7 @@
 haul_unit_test(codec SOURCES message_samples.c LIBS haul_protocol haul::msgpack)
 haul_unit_test(codec_bounds SOURCES message_samples.c LIBS haul_protocol haul::msgpack)
+haul_unit_test(control_moves SOURCES control_pair.c LIBS haul_protocol)
+haul_unit_test(control_session SOURCES control_pair.c LIBS haul_protocol)
+haul_unit_test(manifest_track SOURCES control_pair.c LIBS haul_protocol)
+haul_unit_test(lane_frame SOURCES message_samples.c LIBS haul_protocol)
+haul_unit_test(lane_session LIBS haul_protocol)

@@ -1,0 +1,214 @@
+/*
+ * One group: finish what is open (cut, metadata, fsync of big files), sync small ones together, rename in order, set
+ * directories' metadata, sync the names, report.
+ *
+ * A big file is synced by itself, its name by fsync of its directory; as soon as directories or small files are in the
+ * group one syncfs does both for all. Errors belong to their entry; a failed sync fails every entry of the group that
+ * relied on it, because nobody knows then what is on the medium.
+ */
+#include "agent/commit.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static struct recv_entry *entry_at(struct list *pos)
+{
+	return list_item(pos, struct recv_entry, link);
+}
+
+static void failed(struct recv_entry *e, haul_status st)
+{
+	e->code = st;
+	e->failed_here = true;
+	partial_discard(&e->partial);
+}
+
+/* Before the names: contents to the medium. */
+static void finish_contents(struct commit *c)
+{
+	haul_status all = HAUL_OK;
+
+	if (c->small_count && !c->cfg.no_sync)
+		all = place_sync_all(c->cfg.place);
+	list_each (pos, &c->group) {
+		struct recv_entry *e = entry_at(pos);
+		haul_status st = HAUL_OK;
+
+		if (e->commit == COMMIT_BIG)
+			st = partial_finish(&e->partial, &e->facts, !c->cfg.no_sync, NULL);
+		else if (e->commit == COMMIT_SMALL)
+			st = all;
+		if (haul_failed(st))
+			failed(e, st);
+	}
+}
+
+static haul_status finish_directory(struct commit *c, const struct recv_entry *e)
+{
+	struct entry_facts meta = e->facts;
+
+	if (!e->node->was_made && !e->may_replace) {
+		/* Not ours to change: only what we opened up is put back. */
+		if (!e->node->was_opened_up)
+			return HAUL_OK;
+		meta.mode = e->node->old_mode;
+		meta.mtime = e->seen.mtime;
+	}
+	return place_finish_directory(c->cfg.place, e->path, &meta, false);
+}
+
+static haul_status give_name(struct commit *c, struct recv_entry *e)
+{
+	enum publish_rule rule = e->may_replace ? PUBLISH_REPLACE : PUBLISH_NO_REPLACE;
+
+	switch (e->commit) {
+	case COMMIT_SMALL:
+	case COMMIT_BIG:
+		return partial_publish(c->cfg.place, &e->partial, e->path, rule);
+	case COMMIT_LINK:
+		return place_make_link(c->cfg.place, e->path, e->link_target, &e->facts, rule);
+	case COMMIT_DIRECTORY:
+		return finish_directory(c, e);
+	case COMMIT_META:
+		return place_set_meta(c->cfg.place, e->path, &e->seen, &e->facts);
+	case COMMIT_DISCARD:
+		partial_discard(&e->partial);
+		return HAUL_OK;
+	}
+	return HAUL_BUG;
+}
+
+static void give_names(struct commit *c)
+{
+	list_each (pos, &c->group) {
+		struct recv_entry *e = entry_at(pos);
+		haul_status st = haul_failed(e->code) && e->commit != COMMIT_DISCARD ? HAUL_OK : give_name(c, e);
+
+		if (haul_failed(st))
+			failed(e, st);
+	}
+}
+
+/* Only big files whose directories existed before: their own directories are enough. */
+static haul_status sync_parents(struct commit *c)
+{
+	haul_status st = HAUL_OK;
+
+	list_each (pos, &c->group) {
+		struct recv_entry *e = entry_at(pos);
+
+		if (e->commit == COMMIT_BIG && haul_ok(e->code) && haul_ok(st))
+			st = place_sync_parent(c->cfg.place, e->path);
+	}
+	return st;
+}
+
+static void sync_names(struct commit *c)
+{
+	bool all = false;
+	haul_status st;
+
+	if (c->cfg.no_sync)
+		return;
+	list_each (pos, &c->group) {
+		enum commit_kind kind = entry_at(pos)->commit;
+
+		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD) || entry_at(pos)->dir->was_made;
+	}
+	st = all ? place_sync_all(c->cfg.place) : sync_parents(c);
+	if (haul_ok(st))
+		return;
+	list_each (pos, &c->group)
+		entry_at(pos)->code = st;
+}
+
+static void deliver_committed(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+	struct commit *c = e->commit_thread;
+
+	(void)ctx;
+	c->cfg.on_committed(e);
+}
+
+static void report_group(struct commit *c)
+{
+	struct list *item;
+
+	while ((item = list_pop_front(&c->group))) {
+		struct recv_entry *e = entry_at(item);
+
+		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD;
+		e->commit_thread = c;
+		e->mail.deliver = deliver_committed;
+		mail_post(c->cfg.main, &e->mail);
+	}
+	c->count = c->small_count = 0;
+}
+
+static void run_group(struct commit *c)
+{
+	finish_contents(c);
+	give_names(c);
+	sync_names(c);
+	report_group(c);
+	c->flush_asked = false;
+}
+
+/* The inbox is empty: is the group worth its syncs? */
+static void on_idle(void *ctx)
+{
+	struct commit *c = ctx;
+
+	if (c->count && (c->flush_asked || c->small_count == 0 || c->small_count >= COMMIT_GROUP_MIN))
+		run_group(c);
+}
+
+static void deliver_commit(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+	struct commit *c = ctx;
+
+	list_push_back(&c->group, &e->link);
+	c->count++;
+	c->small_count += e->commit == COMMIT_SMALL;
+	if (c->count >= COMMIT_GROUP_MAX)
+		run_group(c);
+}
+
+static void deliver_flush(struct mail *m, void *ctx)
+{
+	struct commit *c = ctx;
+
+	(void)m;
+	atomic_store(&c->flush_posted, false);
+	c->flush_asked = true;
+}
+
+void commit_post(struct commit *c, struct recv_entry *e)
+{
+	e->mail.deliver = deliver_commit;
+	mail_post(&c->worker.inbox, &e->mail);
+}
+
+void commit_flush(struct commit *c)
+{
+	if (!atomic_exchange(&c->flush_posted, true))
+		mail_post(&c->worker.inbox, &c->flush);
+}
+
+haul_status commit_start(struct commit *c, const struct commit_config *cfg, struct haul_fault *fault)
+{
+	c->cfg = *cfg;
+	list_init(&c->group);
+	c->flush.deliver = deliver_flush;
+	return worker_start(&c->worker, "haul-commit", on_idle, c, fault);
+}
+
+void commit_stop(struct commit *c)
+{
+	worker_stop(&c->worker);
+	c->flush_asked = true;
+	if (c->count)
+		run_group(c); /* what was complete is put in place rather than thrown away */
+}

@@ -1,0 +1,43 @@
+/*
+ * The thread that makes arrived entries final: groups of them are synced, renamed, given their metadata, and synced again,
+ * before any of them is reported (docs/DURABILITY.md).
+ *
+ * A group is what has gathered while the last one was being synced, at least COMMIT_GROUP_MIN small files unless the main
+ * loop says that no more are on their way. Order within it is the order of posting, so a directory that is posted behind
+ * everything in it gets its times last.
+ */
+#ifndef HAUL_AGENT_COMMIT_H
+#define HAUL_AGENT_COMMIT_H
+
+#include "agent/recv_entry.h"
+
+enum { COMMIT_GROUP_MIN = 1000, COMMIT_GROUP_MAX = 16384 };
+
+struct commit_config {
+	struct place *place;   /* held; NULL for a dry run: nothing is ever posted then */
+	bool no_sync;
+	struct mailbox *main;
+	void (*on_committed)(struct recv_entry *e); /* main loop: committed, discarded, or e->code */
+};
+
+struct commit {
+	struct worker worker;
+	struct commit_config cfg;
+	/* the thread's own */
+	struct list group;       /* struct recv_entry by link, in order */
+	unsigned small_count, count;
+	bool flush_asked;
+	struct mail flush;
+	_Atomic bool flush_posted;
+};
+
+HAUL_MUST_USE haul_status commit_start(struct commit *c, const struct commit_config *cfg, struct haul_fault *fault);
+void commit_stop(struct commit *c); /* what was posted is done first */
+
+/* The entry is the thread's until on_committed. */
+void commit_post(struct commit *c, struct recv_entry *e);
+
+/* No more small files are on their way: do not wait for a fuller group. */
+void commit_flush(struct commit *c);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The receiving end of a job: compares what is announced with what is there, asks for what it needs, and puts it in place.
+ *
+ *   MANIFEST ──► store thread: look, make directories ──► verdicts ──► grants to every lane, then WANT
+ *   lanes: written, compared ──► tree full ──► grants released ──► commit thread: sync, rename, sync ──► RESULT
+ */
+#ifndef HAUL_AGENT_RECEIVER_H
+#define HAUL_AGENT_RECEIVER_H
+
+#include "agent/job.h"
+
+struct receiver;
+
+struct receiver_config {
+	struct job_config job;
+	int root_fd;      /* the job's destination directory, -1 if missing (dry run only); held until receiver_free() */
+	int private_fd;   /* under which `.haul/` is made; held; -1 with root_fd */
+	uint64_t rights;  /* certs/rights.h: what the sender may do here; all of them for a local user */
+};
+
+/* Given: receiver_free() after on_end. */
+HAUL_MUST_USE haul_status receiver_new(const struct receiver_config *cfg, struct receiver **ret_receiver,
+                                       struct haul_fault *fault);
+void receiver_free(struct receiver *r);
+
+/* Grant the first credit: the job begins. Once the link may speak of the job. */
+void receiver_begin(struct receiver *r);
+
+void receiver_message(struct receiver *r, const struct message *m);
+void receiver_writable(struct receiver *r);
+
+/* The rights of the sender have changed (server): counts for what is looked at from now on. */
+void receiver_set_rights(struct receiver *r, uint64_t rights);
+
+/* End it: partials are dropped, what is committed stays; on_end follows with this status. */
+void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault *fault);
+
+struct lane_set *receiver_lanes(struct receiver *r);
+const struct job_totals *receiver_totals(const struct receiver *r);
+const char *receiver_describe(const struct receiver *r, char *ret_text, size_t cap);
+
+#endif

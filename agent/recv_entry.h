@@ -1,0 +1,104 @@
+/*
+ * One announced entry on the receiving side, from its manifest record to its result.
+ *
+ *  LOOKING --> RESULT_READY (nothing to do, refused, dry run)
+ *     |------> COMMITTING (link, metadata, directory: when all in it is settled)
+ *     +------> WAITING --turn--> OPENING --granted--> ARRIVING --all there--> RELEASING --> COMMITTING --> RESULT_READY
+ *                                                        +--differs: WAITING again, or the bytes of one leaf (verify)
+ *  A failure in any of them ends in RELEASING (if granted), then COMMITTING as a discard (if there is a partial).
+ *
+ * Belongs to the main loop; while LOOKING, OPENING and COMMITTING it is the store's or the commit thread's.
+ */
+#ifndef HAUL_AGENT_RECV_ENTRY_H
+#define HAUL_AGENT_RECV_ENTRY_H
+
+#include "agent/grant.h"
+#include "agent/mail.h"
+#include "engine/hash_tree.h"
+#include "peer-protocol/message.h"
+
+enum recv_phase { RECV_LOOKING, RECV_WAITING, RECV_OPENING, RECV_ARRIVING, RECV_RELEASING, RECV_COMMITTING, RECV_DONE };
+
+/* What the store thread found to be necessary. */
+enum recv_verdict {
+	VERDICT_RESULT,  /* nothing: outcome, code and changes are final */
+	VERDICT_SMALL,   /* content, in a pack */
+	VERDICT_BIG,     /* content, in blocks */
+	VERDICT_DIGESTS, /* compare leaf digests first */
+	VERDICT_COMMIT,  /* no content: link, metadata, directory */
+};
+
+enum commit_kind { COMMIT_SMALL, COMMIT_BIG, COMMIT_LINK, COMMIT_DIRECTORY, COMMIT_META, COMMIT_DISCARD };
+
+/* What follows when every lane has released the grant. */
+enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT };
+
+struct receiver;
+struct store;
+struct commit;
+
+/* A directory of the manifest while it or anything in it is in work. */
+struct dir_node {
+	struct dir_node *parent;   /* one reference; NULL for the job's root */
+	uint64_t index;
+	char *path;                /* below the job's root; "" = the root */
+	unsigned refs;             /* main loop's: the stack, children, own entry */
+	struct recv_entry *entry;  /* its own; NULL for the root */
+	unsigned unsettled;        /* entries in it that have neither a result nor a place in the commit queue */
+	bool has_ended;            /* DIR_END came */
+	/* the store thread's */
+	bool is_missing;           /* not there: dry run and verify */
+	haul_status broken;        /* could not be made: so nothing in it can arrive */
+	bool was_made;
+	bool was_opened_up;        /* we added write permission for ourselves */
+	uint32_t old_mode;
+	char **names;              /* verify: what was announced in it; owned */
+	size_t name_count, name_cap;
+};
+
+struct recv_entry {
+	struct receiver *receiver;
+	struct store *store;
+	struct commit *commit_thread;
+	struct mail mail;          /* through the threads */
+	struct list link;
+	enum recv_phase phase;
+	uint64_t index;
+	struct dir_node *dir;      /* it lies in; one reference */
+	struct dir_node *node;     /* a directory's own; one reference */
+	char *path;                /* below the job's root; owned, like the link target */
+	struct entry_facts facts;  /* as announced: kind, mode (masked), size, mtime */
+	bool is_sparse;
+	char *link_target;
+	size_t link_target_len;
+	/* by the store thread */
+	enum recv_verdict verdict;
+	enum commit_kind commit;
+	struct entry_facts seen;   /* what is there */
+	bool has_seen;
+	bool may_replace;
+	/* data */
+	uint32_t attempt;
+	struct grant *grant;
+	enum after_release after;
+	struct partial partial;
+	struct disk_file old;      /* DIGESTS, BYTES: what is there; fd -1 when closed */
+	struct hash_tree *tree;
+	struct haul_digest root;
+	bool has_root;
+	uint64_t leaves_left;
+	uint64_t first_bad;        /* verify and checksum: first leaf that differs; UINT64_MAX: none */
+	unsigned repairs;          /* times something of it had to be asked for again */
+	/* the result */
+	enum entry_outcome outcome;
+	haul_status code;
+	bool failed_here;
+	uint32_t changes;
+	bool has_offset;
+	uint64_t offset;
+	bool is_committed;
+	bool counts_open;          /* in the receiver's number of open big files */
+	bool is_settled;           /* no longer counted in dir->unsettled */
+};
+
+#endif

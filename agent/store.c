@@ -1,0 +1,380 @@
+/*
+ * Looking is one stat per entry, in canonical order, so that directories exist before anything in them is looked at.
+ * A destination that cannot take an entry gives it a result of its own; only memory ends the job.
+ */
+#include "agent/store.h"
+
+#include "agent/store_verify.h"
+#include "certs/rights.h"
+#include "peer-protocol/lane_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool may(const struct store *s, uint64_t right)
+{
+	return atomic_load(&s->rights) & right;
+}
+
+static void verdict_failed(struct recv_entry *e, haul_status st)
+{
+	e->verdict = VERDICT_RESULT;
+	e->outcome = OUTCOME_FAILED;
+	e->code = st;
+	e->failed_here = true;
+}
+
+static void verdict_result(struct recv_entry *e, enum entry_outcome outcome)
+{
+	e->verdict = VERDICT_RESULT;
+	e->outcome = outcome;
+}
+
+bool store_time_equal(const struct store *s, const struct entry_time *a, const struct entry_time *b)
+{
+	uint64_t window = s->cfg.time_window_ns;
+	int64_t sec = a->sec - b->sec, nsec = (int64_t)a->nsec - (int64_t)b->nsec;
+
+	if (window <= 1)
+		return sec == 0 && nsec == 0;
+	if (sec > INT32_MAX || sec < INT32_MIN)
+		return false;
+	nsec += sec * 1000000000;
+	return (uint64_t)(nsec < 0 ? -nsec : nsec) < window;
+}
+
+uint32_t store_meta_changes(const struct store *s, const struct recv_entry *e)
+{
+	uint32_t changes = 0;
+
+	if (e->facts.kind != ENTRY_LINK && (e->seen.mode & 07777) != e->facts.mode)
+		changes |= CHANGE_MODE;
+	if (!store_time_equal(s, &e->seen.mtime, &e->facts.mtime))
+		changes |= CHANGE_TIME;
+	return changes;
+}
+
+/* Something has to be made where nothing is. */
+static bool may_create(const struct store *s, struct recv_entry *e)
+{
+	e->changes |= CHANGE_CREATED;
+	if (may(s, RIGHT_CREATE))
+		return true;
+	verdict_failed(e, HAUL_NO_RIGHT);
+	return false;
+}
+
+/* What is there has to go. A directory never goes for a file, nor a file for a directory. */
+static bool may_replace(const struct store *s, struct recv_entry *e)
+{
+	e->changes |= CHANGE_CONTENT;
+	if (e->seen.kind != e->facts.kind)
+		e->changes |= CHANGE_KIND;
+	if (e->seen.kind == ENTRY_DIRECTORY) {
+		verdict_failed(e, HAUL_IS_DIRECTORY);
+		return false;
+	}
+	if (!may(s, RIGHT_OVERWRITE)) {
+		verdict_failed(e, HAUL_NO_RIGHT);
+		return false;
+	}
+	e->may_replace = true;
+	return true;
+}
+
+static bool is_dry(const struct store *s)
+{
+	return s->cfg.flags & JOB_DRY_RUN;
+}
+
+/* ---- directories ---- */
+
+static void make_directory(struct store *s, struct recv_entry *e)
+{
+	enum entry_kind kind = 0;
+	haul_status st;
+
+	if (!may_create(s, e)) {
+		e->node->broken = e->code;
+		return;
+	}
+	if (is_dry(s)) {
+		e->node->is_missing = true;
+		verdict_result(e, OUTCOME_FAILED);
+		return;
+	}
+	st = place_make_directory(s->cfg.place, e->path, &kind);
+	if (st.code == HAUL_CODE_EXISTS && kind == ENTRY_DIRECTORY)
+		st = HAUL_OK; /* somebody else made it meanwhile */
+	else if (haul_ok(st))
+		e->node->was_made = true;
+	if (haul_failed(st)) {
+		verdict_failed(e, st);
+		e->node->broken = st;
+		return;
+	}
+	e->verdict = VERDICT_COMMIT;
+}
+
+/* A directory of ours without write permission for us: opened up until its contents are in. */
+static void open_up(struct store *s, struct recv_entry *e)
+{
+	if ((e->seen.mode & 0700) == 0700 || e->seen.uid != geteuid() || geteuid() == 0)
+		return;
+	if (haul_ok(place_open_up_directory(s->cfg.place, e->path, &e->node->old_mode)))
+		e->node->was_opened_up = true;
+}
+
+static void look_directory(struct store *s, struct recv_entry *e)
+{
+	e->commit = COMMIT_DIRECTORY;
+	if (!e->has_seen) {
+		make_directory(s, e);
+		return;
+	}
+	if (e->seen.kind != ENTRY_DIRECTORY) {
+		verdict_failed(e, e->seen.kind == ENTRY_LINK ? HAUL_LINK_IN_PATH : HAUL_WRONG_KIND);
+		e->node->broken = HAUL_NOT_DIRECTORY;
+		return;
+	}
+	e->changes = store_meta_changes(s, e);
+	if (is_dry(s)) {
+		verdict_result(e, OUTCOME_FAILED);
+		return;
+	}
+	open_up(s, e);
+	e->verdict = VERDICT_COMMIT;
+}
+
+/* ---- links ---- */
+
+static bool same_target(const struct store *s, const struct recv_entry *e)
+{
+	char *target = NULL;
+	size_t len = 0;
+	bool same;
+
+	if (haul_failed(place_read_link(s->cfg.place, e->path, &target, &len)))
+		return false;
+	same = len == e->link_target_len && memcmp(target, e->link_target, len) == 0;
+	free(target);
+	return same;
+}
+
+static void look_link(struct store *s, struct recv_entry *e)
+{
+	e->commit = COMMIT_LINK;
+	if (e->has_seen && e->seen.kind == ENTRY_LINK && same_target(s, e)) {
+		verdict_result(e, OUTCOME_PROVEN);
+		return;
+	}
+	if (e->has_seen ? !may_replace(s, e) : !may_create(s, e))
+		return;
+	if (is_dry(s))
+		verdict_result(e, OUTCOME_FAILED);
+	else
+		e->verdict = VERDICT_COMMIT;
+}
+
+/* ---- files ---- */
+
+static void want_content(struct store *s, struct recv_entry *e)
+{
+	bool is_small = e->facts.size <= LANE_PACK_FILE_MAX;
+
+	e->commit = is_small ? COMMIT_SMALL : COMMIT_BIG;
+	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
+	if (is_dry(s))
+		verdict_result(e, OUTCOME_FAILED);
+}
+
+/* Content is taken as equal; metadata may still have to follow. */
+static void file_is_unchanged(struct store *s, struct recv_entry *e)
+{
+	e->outcome = OUTCOME_UNCHANGED;
+	e->verdict = VERDICT_RESULT;
+	if (!may(s, RIGHT_META))
+		e->changes &= ~(uint32_t)(CHANGE_MODE | CHANGE_TIME);
+	if (e->changes && !is_dry(s)) {
+		e->verdict = VERDICT_COMMIT;
+		e->commit = COMMIT_META;
+	}
+}
+
+static void look_there(struct store *s, struct recv_entry *e)
+{
+	bool same_size = e->seen.kind == ENTRY_FILE && e->seen.size == e->facts.size;
+
+	if (e->seen.kind != ENTRY_FILE) {
+		if (may_replace(s, e))
+			want_content(s, e);
+		return;
+	}
+	e->changes = store_meta_changes(s, e);
+	if (same_size && s->cfg.flags & JOB_CHECKSUM && !is_dry(s)) {
+		e->verdict = VERDICT_DIGESTS;
+		return;
+	}
+	if (same_size && !(e->changes & CHANGE_TIME) && !(s->cfg.flags & JOB_CHECKSUM)) {
+		file_is_unchanged(s, e);
+		return;
+	}
+	if (!same_size)
+		e->changes |= CHANGE_SIZE;
+	if (may_replace(s, e))
+		want_content(s, e);
+}
+
+static void look_file(struct store *s, struct recv_entry *e)
+{
+	if (e->has_seen && !may(s, RIGHT_LIST))
+		verdict_failed(e, HAUL_EXISTS); /* what is there is none of this device's business */
+	else if (e->has_seen)
+		look_there(s, e);
+	else if (may_create(s, e))
+		want_content(s, e);
+}
+
+/* ---- the thread ---- */
+
+static haul_status see(const struct store *s, struct recv_entry *e)
+{
+	haul_status st = HAUL_NOT_FOUND;
+
+	if (s->cfg.place && !e->dir->is_missing)
+		st = place_stat(s->cfg.place, e->path, &e->seen);
+	e->has_seen = haul_ok(st);
+	return st.code == HAUL_CODE_NOT_FOUND ? HAUL_OK : st;
+}
+
+static void look_copy(struct store *s, struct recv_entry *e)
+{
+	switch (e->facts.kind) {
+	case ENTRY_DIRECTORY:
+		look_directory(s, e);
+		return;
+	case ENTRY_LINK:
+		look_link(s, e);
+		return;
+	case ENTRY_FILE:
+		look_file(s, e);
+		return;
+	case ENTRY_FIFO:
+	case ENTRY_SOCKET:
+	case ENTRY_CHAR_DEVICE:
+	case ENTRY_BLOCK_DEVICE:
+		verdict_failed(e, HAUL_UNSUPPORTED);
+		return;
+	}
+}
+
+static void look(struct store *s, struct recv_entry *e)
+{
+	haul_status st;
+
+	if (haul_failed(e->dir->broken)) {
+		verdict_failed(e, e->dir->broken);
+		if (e->node)
+			e->node->broken = e->dir->broken;
+		return;
+	}
+	st = see(s, e);
+	if (haul_failed(st)) {
+		verdict_failed(e, st);
+		if (e->node)
+			e->node->broken = st;
+		return;
+	}
+	if (s->cfg.verb == JOB_VERIFY)
+		store_verify_look(s, e);
+	else
+		look_copy(s, e);
+}
+
+static void deliver_looked(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+
+	(void)ctx;
+	e->store->on_looked(e);
+}
+
+static void deliver_look(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+	struct store *s = ctx;
+
+	look(s, e);
+	e->mail.deliver = deliver_looked;
+	mail_post(s->cfg.main, &e->mail);
+}
+
+void store_look(struct store *s, struct recv_entry *e)
+{
+	e->store = s;
+	e->mail.deliver = deliver_look;
+	mail_post(&s->worker.inbox, &e->mail);
+}
+
+/* ---- opening what a verdict needs ---- */
+
+static void open_content(struct store *s, struct recv_entry *e)
+{
+	struct partial_options options = { .size = e->facts.size, .is_sparse = e->is_sparse, .direct = s->cfg.direct };
+	haul_status st = partial_create(s->cfg.place, e->path, &options, &e->partial, NULL);
+
+	if (haul_failed(st))
+		e->code = st;
+}
+
+static void open_old(struct store *s, struct recv_entry *e)
+{
+	haul_status st = place_open_file(s->cfg.place, e->path, s->cfg.direct, &e->old, NULL);
+
+	if (haul_failed(st)) {
+		e->old.fd = -1;
+		e->code = st;
+	}
+}
+
+static void deliver_opened(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+
+	(void)ctx;
+	e->store->on_opened(e);
+}
+
+static void deliver_open(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+	struct store *s = ctx;
+
+	if (e->verdict == VERDICT_DIGESTS)
+		open_old(s, e);
+	else
+		open_content(s, e);
+	if (haul_failed(e->code))
+		e->failed_here = true;
+	e->mail.deliver = deliver_opened;
+	mail_post(s->cfg.main, &e->mail);
+}
+
+void store_open(struct store *s, struct recv_entry *e)
+{
+	e->mail.deliver = deliver_open;
+	mail_post(&s->worker.inbox, &e->mail);
+}
+
+haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights, struct haul_fault *fault)
+{
+	s->cfg = *cfg;
+	atomic_store(&s->rights, rights);
+	return worker_start(&s->worker, "haul-store", NULL, s, fault);
+}
+
+void store_stop(struct store *s)
+{
+	worker_stop(&s->worker);
+}

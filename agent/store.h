@@ -1,0 +1,42 @@
+/*
+ * The thread that looks at the destination: what stands where an entry wants to go, what has to be done about it, which
+ * directories have to be made, and the partials of big files. Blocking calls only; one job's.
+ */
+#ifndef HAUL_AGENT_STORE_H
+#define HAUL_AGENT_STORE_H
+
+#include "agent/recv_entry.h"
+
+struct store_config {
+	struct place *place;         /* held; NULL: the destination does not exist (dry run) */
+	int root_fd;
+	enum job_verb verb;
+	uint32_t flags;              /* enum job_flags */
+	uint64_t time_window_ns;
+	enum direct_mode direct;
+	struct mailbox *main;
+};
+
+struct store {
+	struct worker worker;
+	struct store_config cfg;
+	_Atomic uint64_t rights;
+	/* After look and open: on the main loop. */
+	void (*on_looked)(struct recv_entry *e);
+	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */
+	void (*on_dir_end)(struct receiver *r, struct dir_node *d, char **surplus, size_t count); /* names are given */
+};
+
+HAUL_MUST_USE haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights, struct haul_fault *fault);
+void store_stop(struct store *s);
+
+/* Post: in manifest order. The entry is the store's until on_looked. */
+void store_look(struct store *s, struct recv_entry *e);
+
+/* Open what the verdict needs: a partial for content, the old file for comparing. */
+void store_open(struct store *s, struct recv_entry *e);
+
+/* Everything in this directory has been looked at: find what only the destination has (verify). HAUL_NO_MEMORY. */
+HAUL_MUST_USE haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d);
+
+#endif

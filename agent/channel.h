@@ -34,9 +34,9 @@ struct channel_callbacks {
 	/* channel_write() may take more, after it took less than asked. */
 	void (*on_writable)(void *ctx, struct channel *ch);
 	/*
-	 * The stream is over. HAUL_OK: close_notify came. HAUL_LOST: cut or reset. HAUL_NOT_KNOWN: the peer refused our
-	 * certificate. HAUL_WRONG_DEVICE: it is not who we expected. HAUL_REFUSED, HAUL_TIMED_OUT, HAUL_NO_ROUTE: never
-	 * connected.
+	 * The stream is over, in both directions. HAUL_OK: close_notify came (and is answered). HAUL_LOST: cut or
+	 * reset. HAUL_NOT_KNOWN: the peer refused our certificate. HAUL_WRONG_DEVICE: it is not who we expected.
+	 * HAUL_REFUSED, HAUL_TIMED_OUT, HAUL_NO_ROUTE: never connected.
 	 */
 	void (*on_end)(void *ctx, struct channel *ch, haul_status why, const struct haul_fault *fault);
 };

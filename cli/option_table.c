@@ -1,0 +1,248 @@
+/* In the order in which help shows them; what this version lacks stands last. */
+#include "cli/option_table.h"
+
+#include "cli/suggest.h"
+#include "cli/verbs.h"
+
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define COPY VERB_COPY
+#define BOTH (VERB_COPY | VERB_VERIFY)
+#define NET (VERB_COPY | VERB_VERIFY | VERB_LIST)
+#define ANY (~0U)
+#define LATER(long_name)                                                                                               \
+	{                                                                                                              \
+		.name = (long_name)                                                                                    \
+	}
+#define LATER_VALUE(long_name)                                                                                         \
+	{                                                                                                              \
+		.name = (long_name), .value = VALUE_TEXT                                                               \
+	}
+#define LATER_FLAG_ONLY(long_name)                                                                                     \
+	{                                                                                                              \
+		.name = (long_name), .is_flag_only = true                                                              \
+	}
+#define NOTHING(ch)                                                                                                    \
+	{                                                                                                              \
+		.id = OPT_NOTHING, .letter = (ch), .verbs = BOTH                                                       \
+	}
+
+static const struct option_def options[] = {
+	{ OPT_DRY_RUN, "dry-run", 'n', .verbs = COPY, .is_flag_only = true,
+	  .help = "say what would be done, one line per change; change nothing" },
+	{ OPT_CHECKSUM, "checksum", 'c', .verbs = COPY,
+	  .help = "compare by hash tree, reading both sides, not by size and time" },
+	{ OPT_MODIFY_WINDOW, "modify-window", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
+	  .help = "times this many seconds apart count as equal" },
+	{ OPT_FOLLOW, "copy-links", 'L', .verbs = BOTH, .help = "follow links instead of copying them" },
+	{ OPT_AS, "as", .value = VALUE_TEXT, .verbs = COPY, .is_flag_only = true, .hint = "NAME",
+	  .help = "let a single SRC land under another name" },
+	{ OPT_EXACT, "exact", .verbs = VERB_VERIFY, .help = "other metadata and what only DST has also make exit 4" },
+	{ OPT_NO_SYNC, "no-sync", .verbs = COPY, .is_flag_only = true,
+	  .help = "do not make the files durable before they count as done" },
+	{ OPT_ON_CONFLICT, "on-conflict", .value = VALUE_WORD, .verbs = COPY, .is_flag_only = true,
+	  .words = "replace|fail|number", .later = "fail|number", .help = "an existing file with other content" },
+	{ OPT_PROOF, "verify", .value = VALUE_WORD, .verbs = COPY, .words = "transfer|disk", .later = "disk",
+	  .help = "what each file is checked against" },
+	{ OPT_ON_ERROR, "on-error", .value = VALUE_WORD, .verbs = COPY, .words = "continue|stop", .later = "stop",
+	  .help = "what happens after an entry failed" },
+	{ OPT_STRICT, "strict", .verbs = COPY, .help = "warnings make exit 3" },
+	{ OPT_BWLIMIT, "bwlimit", .value = VALUE_TEXT, .verbs = BOTH, .hint = "RATE",
+	  .help = "at most this per second; a bare number is KiB, 0 no limit" },
+	{ OPT_LANES, "lanes", .value = VALUE_TEXT, .verbs = BOTH, .hint = "N",
+	  .help = "connections that carry data (1 to 64)" },
+	{ OPT_BLOCK, "block", .value = VALUE_TEXT, .verbs = BOTH, .hint = "SIZE",
+	  .help = "bytes per block: 1M to 16M, whole MiB" },
+	{ OPT_DIRECT, "direct", .value = VALUE_WORD, .verbs = BOTH, .words = "auto|always|never",
+	  .help = "disk access past the page cache" },
+	{ OPT_CONNECT_TIMEOUT, "connect-timeout", .value = VALUE_TEXT, .verbs = NET, .hint = "S",
+	  .help = "give up when nobody answers (10)" },
+	{ OPT_TIMEOUT, "timeout", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
+	  .help = "give up when a lost connection stays lost (300)" },
+	{ OPT_ITEMIZE, "itemize-changes", 'i', .verbs = COPY, .help = "one line per change on stdout" },
+	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
+	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH, .words = "auto|always|never",
+	  .help = "progress on stderr (auto: on a terminal)" },
+	{ OPT_FAILED_TO, "failed-to", .value = VALUE_TEXT, .verbs = BOTH, .hint = "FILE",
+	  .help = "paths of failed entries, each ended by NUL" },
+	{ OPT_NAME, "name", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .hint = "NAME",
+	  .help = "what the peer is called here" },
+	{ OPT_ADDRESS, "address", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .may_repeat = true,
+	  .hint = "HOST[:PORT]", .help = "where its agent listens; tried in this order" },
+	{ OPT_ALLOW, "allow", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .may_repeat = true,
+	  .hint = "SHARE=RIGHTS", .help = "what it may do on a share of this machine" },
+	{ OPT_OWN, "own", .value = VALUE_TEXT, .verbs = VERB_SHARE, .is_flag_only = true, .hint = "USER:GROUP",
+	  .help = "owner of what arrives (root's agents)" },
+	{ OPT_UMASK, "umask", .value = VALUE_TEXT, .verbs = VERB_SHARE, .is_flag_only = true, .hint = "N",
+	  .help = "permission bits taken from what arrives, octal" },
+	{ OPT_HOME, "home", .value = VALUE_TEXT, .verbs = ANY, .hint = "DIR",
+	  .help = "where identity, peers and shares lie" },
+	{ OPT_SYSTEM, "system", .verbs = ANY, .help = "the system's home: /etc/haul, /var/lib/haul (root)" },
+	{ OPT_JSON, "json", .verbs = ANY, .help = "events as JSON on stdout, one per line, `done` last" },
+	{ OPT_QUIET, "quiet", 'q', .verbs = ANY, .help = "silent unless something failed or warned" },
+	{ OPT_VERBOSE, "verbose", 'v', .verbs = ANY, .help = "name every entry that changes" },
+	{ OPT_LOG_FILE, "log-file", .value = VALUE_TEXT, .verbs = ANY, .hint = "FILE",
+	  .help = "append what stderr gets to FILE" },
+	{ OPT_HELP, "help", .verbs = ANY, .is_flag_only = true },
+	{ OPT_VERSION, "version", .verbs = ANY, .is_flag_only = true },
+	NOTHING('a'),
+	NOTHING('r'),
+	NOTHING('l'),
+	NOTHING('p'),
+	NOTHING('t'),
+	NOTHING('o'),
+	NOTHING('g'),
+	NOTHING('A'),
+	NOTHING('X'),
+	NOTHING('z'),
+	NOTHING('h'),
+	NOTHING('P'),
+	NOTHING('W'),
+	/* Not in this version. */
+	{ .name = "update", .letter = 'u' },
+	{ .name = "hard-links", .letter = 'H' },
+	{ .name = "sparse", .letter = 'S' },
+	{ .name = "one-file-system", .letter = 'x' },
+	{ .name = "devices", .letter = 'D' },
+	{ .letter = '0' },
+	LATER("cached"),
+	LATER_FLAG_ONLY("size-only"),
+	LATER("ignore-times"),
+	LATER_FLAG_ONLY("existing"),
+	LATER_FLAG_ONLY("ignore-existing"),
+	LATER_FLAG_ONLY("delete"),
+	{ .name = "max-delete", .value = VALUE_TEXT, .is_flag_only = true },
+	LATER_FLAG_ONLY("yes"),
+	LATER_FLAG_ONLY("inplace"),
+	LATER("nest"),
+	LATER("trash"),
+	LATER("no-perms"),
+	LATER("no-times"),
+	LATER("no-xattrs"),
+	LATER("no-owner"),
+	LATER("numeric-ids"),
+	LATER_VALUE("chown"),
+	LATER_FLAG_ONLY("exclude"),
+	LATER_FLAG_ONLY("include"),
+	LATER_FLAG_ONLY("exclude-from"),
+	LATER_FLAG_ONLY("include-from"),
+	LATER_FLAG_ONLY("only"),
+	LATER_FLAG_ONLY("explain-filter"),
+	LATER_FLAG_ONLY("files-from"),
+	LATER_FLAG_ONLY("min-size"),
+	LATER_FLAG_ONLY("max-size"),
+	LATER_FLAG_ONLY("min-age"),
+	LATER_FLAG_ONLY("max-age"),
+	LATER_VALUE("trace"),
+	LATER("wait"),
+	LATER("restart"),
+	LATER_FLAG_ONLY("plan"),
+	LATER_FLAG_ONLY("run-plan"),
+	LATER_FLAG_ONLY("check"),
+};
+
+static const struct {
+	const char *name, *instead;
+} foreign[] = {
+	{ "remove-source-files", "haul move does that: not in this version" },
+	{ "archive", "Leave it out: copy keeps times, permission bits and links by itself" },
+	{ "recursive", "Leave it out: directories are always copied whole" },
+	{ "compress", "Leave it out: nothing is compressed" },
+	{ "links", "Leave it out: links are copied as links" },
+	{ "perms", "Leave it out: permission bits are kept" },
+	{ "times", "Leave it out: times are kept" },
+	{ "partial", "Leave it out: a file appears only whole" },
+	{ "human-readable", "Leave it out: sizes are always printed so" },
+	{ "whole-file", "Leave it out" },
+	{ "stats", "Leave it out: the last line counts, and --json has every count" },
+	{ "info", "Use --progress=always, or --json" },
+	{ "rsh", "Leave it out: haul speaks TLS to the peer's agent itself" },
+	{ "e", "Leave it out: haul speaks TLS to the peer's agent itself" },
+	{ "port", "Write the port with the address: haul peer add ... --address HOST:PORT" },
+	{ "relative", "Name the directory in DST: its parents are made" },
+	{ "R", "Name the directory in DST: its parents are made" },
+	{ "mkpath", "Leave it out: parents of DST are made and named" },
+	{ "no-clobber", "Use --ignore-existing: not in this version" },
+	{ "backup", "Use --trash: not in this version" },
+	{ "b", "Use --trash: not in this version" },
+	{ "backup-dir", "Use --trash: not in this version" },
+	{ "delete-after", "haul sync does that: not in this version" },
+	{ "delete-before", "haul sync deletes after the last commit: not in this version" },
+	{ "delete-during", "haul sync deletes after the last commit: not in this version" },
+	{ "delete-excluded", "haul sync never deletes what filters left out" },
+	{ "delay-updates", "Leave it out: a file appears only whole" },
+	{ "fsync", "Leave it out: files are made durable" },
+	{ "append", "Leave it out" },
+	{ "append-verify", "Leave it out: -c repairs what differs" },
+	{ "filter", "Use --exclude and --include: not in this version" },
+	{ "F", "Use --exclude-from: not in this version" },
+	{ "f", "Use --exclude and --include: not in this version" },
+	{ "C", "Use --exclude: not in this version" },
+	{ "I", "Use --ignore-times: not in this version" },
+	{ "T", "Leave it out: what is incomplete lies in the share's .haul directory" },
+	{ "k", "Use -L, or write the link with a slash at its end" },
+	{ "transfers", "Use --lanes N" },
+	{ "checkers", "Use --lanes N" },
+	{ "multi-thread-streams", "Use --lanes N" },
+	{ "size", "Use --block SIZE" },
+	{ "acls", "Leave it out: see docs/CLI.md for what is kept" },
+	{ "xattrs", "Leave it out: see docs/CLI.md for what is kept" },
+	{ "owner", "Leave it out: see docs/CLI.md for what is kept" },
+	{ "group", "Leave it out: see docs/CLI.md for what is kept" },
+	{ "dereference", "Use -L" },
+	{ "interactive", "Use -n first to see what would be done" },
+};
+
+const struct option_def *option_table(size_t *ret_count)
+{
+	*ret_count = COUNT(options);
+	return options;
+}
+
+const struct option_def *option_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT(options); i++)
+		if (options[i].name && strlen(options[i].name) == len && !memcmp(options[i].name, name, len))
+			return &options[i];
+	return NULL;
+}
+
+const struct option_def *option_find_letter(char letter)
+{
+	for (size_t i = 0; letter && i < COUNT(options); i++)
+		if (options[i].letter == letter)
+			return &options[i];
+	return NULL;
+}
+
+bool option_has_word(const char *words, const char *word, size_t len)
+{
+	while (words) {
+		const char *end = strchr(words, '|');
+		size_t have = end ? (size_t)(end - words) : strlen(words);
+
+		if (have == len && !memcmp(words, word, len))
+			return true;
+		words = end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+const char *option_foreign(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT(foreign); i++)
+		if (strlen(foreign[i].name) == len && !memcmp(foreign[i].name, name, len))
+			return foreign[i].instead;
+	return NULL;
+}
+
+const char *option_suggest(const char *name)
+{
+	struct suggest s = suggest_begin(name);
+
+	for (size_t i = 0; i < COUNT(options); i++)
+		if (options[i].name && options[i].verbs)
+			suggest_offer(&s, options[i].name);
+	return s.best;
+}

@@ -1,0 +1,235 @@
+/* Values first, then places; both only look at text, nothing is opened. */
+#include "cli/request.h"
+
+#include "cli/print.h"
+#include "cli/sizes.h"
+
+#include "engine/base/checked.h"
+#include "engine/base/escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CONNECT_TIMEOUT_MS = 10 * 1000,
+	TIMEOUT_MS = 300 * 1000,
+	LANES_MAX = 64,
+};
+
+static haul_status bad_value(struct problem *problem, const char *option, const char *value, const char *wanted)
+{
+	char escaped[HAUL_ESCAPED_MAX / 8];
+
+	return problem_usage(problem, NULL, "%s=%s: %s", option,
+			     haul_escape(value, strlen(value), escaped, sizeof(escaped)), wanted);
+}
+
+static haul_status wait_option(const struct invocation *inv, enum option_id id, const char *name, uint32_t *ret_ms,
+			       struct problem *problem)
+{
+	const char *value = invocation_value(inv, id);
+
+	if (!value)
+		return HAUL_OK;
+	if (haul_failed(wait_parse(value, ret_ms)) || !*ret_ms)
+		return bad_value(problem, name, value, "a time is 10 (seconds), 500ms, 5m or 1h");
+	return HAUL_OK;
+}
+
+haul_status request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms, struct problem *problem)
+{
+	*ret_ms = CONNECT_TIMEOUT_MS;
+	return wait_option(inv, OPT_CONNECT_TIMEOUT, "--connect-timeout", ret_ms, problem);
+}
+
+static haul_status block_option(const struct invocation *inv, uint32_t *ret_bytes, struct problem *problem)
+{
+	const char *value = invocation_value(inv, OPT_BLOCK);
+	uint64_t bytes;
+
+	if (!value)
+		return HAUL_OK;
+	if (haul_failed(size_parse(value, &bytes)) || !bytes || bytes % HAUL_LEAF_BYTES ||
+	    bytes / HAUL_LEAF_BYTES > HAUL_BLOCK_LEAVES_MAX)
+		return bad_value(problem, "--block", value, "a block is 1M to 16M, in whole MiB");
+	*ret_bytes = (uint32_t)bytes;
+	return HAUL_OK;
+}
+
+static haul_status number_options(const struct invocation *inv, struct transfer_request *t, struct problem *problem)
+{
+	const char *lanes = invocation_value(inv, OPT_LANES);
+	const char *rate = invocation_value(inv, OPT_BWLIMIT);
+	const char *window = invocation_value(inv, OPT_MODIFY_WINDOW);
+	uint64_t number = 0;
+	haul_status st;
+
+	if (lanes && haul_failed(number_parse(lanes, 1, LANES_MAX, &number)))
+		return bad_value(problem, "--lanes", lanes, "from 1 to 64");
+	t->lanes = (unsigned)number;
+	if (rate && haul_failed(rate_parse(rate, &t->bandwidth_bytes_per_s)))
+		return bad_value(problem, "--bwlimit", rate, "a rate is 10M, 2.5M, 12MB or 5000 (KiB)");
+	if (window && haul_failed(seconds_parse(window, &t->modify_window_s)))
+		return bad_value(problem, "--modify-window", window, "a number of seconds");
+	st = block_option(inv, &t->block_bytes, problem);
+	if (haul_ok(st))
+		st = wait_option(inv, OPT_TIMEOUT, "--timeout", &t->timeout_ms, problem);
+	if (haul_ok(st))
+		st = request_connect_timeout(inv, &t->connect_timeout_ms, problem);
+	return st;
+}
+
+static enum transfer_direct direct_of(const char *word)
+{
+	if (word && !strcmp(word, "always"))
+		return TRANSFER_DIRECT_ALWAYS;
+	return word && !strcmp(word, "never") ? TRANSFER_DIRECT_NEVER : TRANSFER_DIRECT_AUTO;
+}
+
+/* HAUL_ENGINE chooses how the disk is driven, for tests of either way. */
+static haul_status engine_choice(const char **ret_backend, struct problem *problem)
+{
+	const char *engine = getenv("HAUL_ENGINE");
+
+	if (!engine || !*engine || !strcmp(engine, "auto"))
+		return HAUL_OK;
+	if (strcmp(engine, "ring") && strcmp(engine, "threads"))
+		return bad_value(problem, "HAUL_ENGINE", engine, "it takes auto, ring or threads");
+	*ret_backend = engine;
+	return HAUL_OK;
+}
+
+static haul_status as_option(const struct invocation *inv, const struct request *r, struct problem *problem)
+{
+	const char *name = invocation_value(inv, OPT_AS);
+	char source[HAUL_FAULT_TEXT_MAX / 4];
+
+	if (!name)
+		return HAUL_OK;
+	if (haul_failed(haul_component_check(name, strlen(name))))
+		return bad_value(problem, "--as", name, "it takes one name, without a slash");
+	if (r->transfer.source_count > 1)
+		return problem_usage(problem, "Copy them one by one", "--as names a single SRC, here are %zu",
+				     r->transfer.source_count);
+	if (r->places[0].has_slash)
+		return problem_usage(problem, "Write SRC without the slash at its end",
+				     "--as names what lands, but %s lands as its contents",
+				     shell_word(r->places[0].text, source, sizeof(source)));
+	return HAUL_OK;
+}
+
+static haul_status fill(struct request *r, const struct invocation *inv, struct problem *problem)
+{
+	struct transfer_request *t = &r->transfer;
+	haul_status st;
+
+	t->verb = inv->verb->verb == VERB_VERIFY ? TRANSFER_VERIFY : TRANSFER_COPY;
+	t->as_name = invocation_value(inv, OPT_AS);
+	t->dry_run = invocation_has(inv, OPT_DRY_RUN);
+	t->checksum = invocation_has(inv, OPT_CHECKSUM);
+	t->follow_links = invocation_has(inv, OPT_FOLLOW);
+	t->exact = invocation_has(inv, OPT_EXACT);
+	t->no_sync = invocation_has(inv, OPT_NO_SYNC);
+	t->direct = direct_of(invocation_value(inv, OPT_DIRECT));
+	t->want_entries = t->dry_run || t->verb == TRANSFER_VERIFY || invocation_has(inv, OPT_VERBOSE) ||
+			  invocation_has(inv, OPT_ITEMIZE) || invocation_has(inv, OPT_JSON);
+	t->want_explain = invocation_has(inv, OPT_EXPLAIN);
+	t->timeout_ms = TIMEOUT_MS;
+	st = engine_choice(&t->backend, problem);
+	return haul_failed(st) ? st : number_options(inv, t, problem);
+}
+
+static bool is_same_peer(const struct place_spec *a, const struct place_spec *b)
+{
+	if (!a->is_remote || !b->is_remote)
+		return a->is_remote == b->is_remote;
+	if (!a->peer != !b->peer)
+		return false;
+	return a->peer ? !strcmp(a->peer, b->peer) : !strcmp(a->host, b->host) && a->port == b->port;
+}
+
+static haul_status refuse_local(const struct request *r, struct problem *problem)
+{
+	char from[HAUL_FAULT_TEXT_MAX / 4], to[HAUL_FAULT_TEXT_MAX / 4], remedy[HAUL_FAULT_TEXT_MAX];
+	bool is_verify = r->transfer.verb == TRANSFER_VERIFY;
+
+	(void)snprintf(remedy, sizeof(remedy), "Use %s %s %s, or name a peer: PEER:SHARE",
+		       is_verify ? "diff -r" : "cp -a", shell_word(r->places[0].text, from, sizeof(from)),
+		       shell_word(r->transfer.destination->text, to, sizeof(to)));
+	return problem_usage(problem, remedy, "%s within one machine is not in this version",
+			     is_verify ? "comparing" : "copying");
+}
+
+static haul_status check_shares(const struct request *r, struct problem *problem)
+{
+	for (size_t i = 0; i < r->place_count; i++)
+		if (r->places[i].is_remote && !r->places[i].share)
+			return problem_usage(problem, "haul list shows the shares of a peer",
+					     "%s names no share: write %sSHARE", r->places[i].text, r->places[i].text);
+	return HAUL_OK;
+}
+
+static haul_status check_places(const struct request *r, struct problem *problem)
+{
+	const struct place_spec *sources = r->places, *destination = r->transfer.destination;
+	char one[HAUL_FAULT_TEXT_MAX / 4], other[HAUL_FAULT_TEXT_MAX / 4];
+	haul_status st = check_shares(r, problem);
+
+	if (haul_failed(st))
+		return st;
+	shell_word(sources[0].text, one, sizeof(one));
+	for (size_t i = 1; i < r->transfer.source_count; i++)
+		if (!is_same_peer(&sources[0], &sources[i]))
+			return problem_usage(problem, "Copy them one by one",
+					     "all SRC are local or on one peer: %s and %s are not", one,
+					     shell_word(sources[i].text, other, sizeof(other)));
+	if (sources[0].is_remote && destination->is_remote)
+		return problem_usage(problem, "Run haul on one of the two machines",
+				     "%s and %s are both remote: one side is this machine", one,
+				     shell_word(destination->text, other, sizeof(other)));
+	return !sources[0].is_remote && !destination->is_remote ? refuse_local(r, problem) : HAUL_OK;
+}
+
+static haul_status parse_places(struct request *r, const struct invocation *inv, struct problem *problem)
+{
+	struct haul_fault fault;
+
+	for (size_t i = 0; i < inv->operand_count; i++) {
+		if (haul_failed(place_spec_parse(inv->operands[i], &r->places[i], &fault)))
+			return problem_from_fault(problem, &fault);
+		r->place_count++;
+	}
+	r->transfer.sources = r->places;
+	r->transfer.source_count = r->place_count - 1;
+	r->transfer.destination = &r->places[r->place_count - 1];
+	return check_places(r, problem);
+}
+
+haul_status request_open(struct request *ret, const struct invocation *inv, struct problem *problem)
+{
+	struct request r = { 0 };
+	haul_status st = fill(&r, inv, problem);
+
+	if (haul_failed(st))
+		return st;
+	r.places = calloc(inv->operand_count, sizeof(*r.places));
+	if (!r.places)
+		return problem_no_memory(problem);
+	st = parse_places(&r, inv, problem);
+	if (haul_ok(st))
+		st = as_option(inv, &r, problem);
+	if (haul_failed(st)) {
+		request_close(&r);
+		return st;
+	}
+	*ret = r;
+	return HAUL_OK;
+}
+
+void request_close(struct request *r)
+{
+	for (size_t i = 0; i < r->place_count; i++)
+		place_spec_close(&r->places[i]);
+	free(r->places);
+	*r = (struct request){ 0 };
+}

@@ -1,0 +1,180 @@
+/* Clauses are appended to a bounded text; each tells one kind of proof with its count. */
+#include "cli/summary.h"
+
+#include "cli/sizes.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct text {
+	char *at;
+	size_t used, cap;
+};
+
+static void add(struct text *t, const char *fmt, ...) HAUL_PRINTF(2, 3);
+
+static void add(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(t->at + t->used, t->cap - t->used, fmt, args);
+	va_end(args);
+	if (n > 0)
+		t->used += (size_t)n < t->cap - t->used ? (size_t)n : t->cap - t->used - 1;
+}
+
+/* "412" with the separator that the clause needs: ": " first, then "; ". */
+static void clause(struct text *t, bool *is_first, uint64_t count, const char *what)
+{
+	char number[SIZE_TEXT_MAX];
+
+	add(t, "%s%s %s", *is_first ? ": " : "; ", count_text(count, number), what);
+	*is_first = false;
+}
+
+static void add_totals(struct text *t, const struct transfer_report *r)
+{
+	char files[SIZE_TEXT_MAX], bytes[SIZE_TEXT_MAX], took[SIZE_TEXT_MAX], rate[SIZE_TEXT_MAX];
+
+	add(t, "%s file%s, %s in %s", count_text(r->files_total, files), r->files_total == 1 ? "" : "s",
+	    size_text(r->bytes_total, bytes), duration_text(r->elapsed_s, took));
+	if (summary_rate(r) > 0)
+		add(t, " (%s)", rate_text(summary_rate(r), rate));
+}
+
+static void add_sent(struct text *t, bool *is_first, const struct summary_request *req, const struct transfer_report *r)
+{
+	char checked[SIZE_TEXT_MAX];
+
+	if (r->is_dry_run) {
+		clause(t, is_first, r->files_sent, "would be sent, nothing was changed");
+		return;
+	}
+	clause(t, is_first, r->files_sent, "sent");
+	if (!r->files_sent)
+		return;
+	if (r->files_verified_transfer >= r->files_sent)
+		add(t, ", every block checked on arrival");
+	else
+		add(t, ", %s of them with every block checked on arrival",
+		    count_text(r->files_verified_transfer, checked));
+	add(t, r->is_durable ? ", durable" : req->no_sync ? ", not made durable (--no-sync)" : ", not all durable");
+	if (!r->files_verified_disk)
+		add(t, ", not read back from disk");
+	else
+		add(t, ", %s read back from disk", count_text(r->files_verified_disk, checked));
+}
+
+static void add_skipped(struct text *t, bool *is_first, const struct transfer_report *r)
+{
+	uint64_t unread = r->files_unread < r->files_skipped ? r->files_unread : r->files_skipped;
+
+	if (r->files_skipped > unread)
+		clause(t, is_first, r->files_skipped - unread, "equal by hash tree, both sides read");
+	if (unread)
+		clause(t, is_first, unread, "unchanged by size and time, not read");
+	if (r->files_kept)
+		clause(t, is_first, r->files_kept, "kept");
+	if (r->files_deleted)
+		clause(t, is_first, r->files_deleted, "deleted");
+	if (r->files_failed)
+		clause(t, is_first, r->files_failed, "failed, named above");
+}
+
+static void add_specials(struct text *t, bool *is_first, const struct transfer_report *r)
+{
+	static const char *const kinds[][2] = { { "fifo left out", "fifos left out" },
+						{ "socket left out", "sockets left out" },
+						{ "device left out", "devices left out" } };
+
+	for (size_t i = 0; i < 3; i++)
+		if (r->specials[i])
+			clause(t, is_first, r->specials[i], kinds[i][r->specials[i] != 1]);
+}
+
+static void add_compared(struct text *t, bool *is_first, const struct transfer_report *r)
+{
+	clause(t, is_first, r->files_equal, "equal");
+	if (!r->files_failed && !r->signal_number)
+		add(t, ", every byte of both sides read");
+	if (r->files_different)
+		clause(t, is_first, r->files_different, "different");
+	if (r->files_missing)
+		clause(t, is_first, r->files_missing, "missing at the destination");
+	if (r->files_surplus)
+		clause(t, is_first, r->files_surplus, "only at the destination");
+	if (r->meta_different)
+		clause(t, is_first, r->meta_different, "with other metadata");
+	if (r->files_failed)
+		clause(t, is_first, r->files_failed, "not compared, named above");
+}
+
+static const char *signal_text(int number)
+{
+	return number == SIGINT ? "interrupted" : number == SIGHUP ? "hung up" : "terminated";
+}
+
+const char *summary_text(const struct summary_request *req, const struct transfer_report *r, char *ret_text)
+{
+	struct text t = { .at = ret_text, .cap = SUMMARY_TEXT_MAX };
+	bool is_first = true;
+
+	ret_text[0] = '\0';
+	add_totals(&t, r);
+	if (req->verb == TRANSFER_VERIFY)
+		add_compared(&t, &is_first, r);
+	else
+		add_sent(&t, &is_first, req, r);
+	if (req->verb == TRANSFER_COPY)
+		add_skipped(&t, &is_first, r);
+	add_specials(&t, &is_first, r);
+	add(&t, ".");
+	if (r->signal_number)
+		add(&t, " Stopped, %s: the same command goes on from here.", signal_text(r->signal_number));
+	if (summary_limit(r->limited_by))
+		add(&t, " Limited by: %s.", summary_limit(r->limited_by));
+	if (req->check_again && !r->exit_code && !r->is_dry_run)
+		add(&t, " Check again: %s", req->check_again);
+	return ret_text;
+}
+
+static const struct {
+	const char *text, *word;
+} limits[] = {
+	[LIMIT_NONE] = { NULL, NULL },
+	[LIMIT_SOURCE_DISK] = { "source disk", "source-disk" },
+	[LIMIT_SOURCE_CPU] = { "source CPU", "source-cpu" },
+	[LIMIT_NETWORK] = { "network", "network" },
+	[LIMIT_DESTINATION_CPU] = { "destination CPU", "destination-cpu" },
+	[LIMIT_DESTINATION_DISK] = { "destination disk", "destination-disk" },
+	[LIMIT_FILES] = { "number of files", "files" },
+	[LIMIT_RATE] = { "--bwlimit", "rate-limit" },
+};
+
+const char *summary_limit(enum transfer_limit limit)
+{
+	return limits[limit].text;
+}
+
+const char *summary_limit_word(enum transfer_limit limit)
+{
+	return limits[limit].word;
+}
+
+double summary_rate(const struct transfer_report *r)
+{
+	return r->elapsed_s > 0 ? (double)r->bytes_sent / r->elapsed_s : 0;
+}
+
+const char *summary_verified(const struct transfer_report *r)
+{
+	if (!r->files_total || r->is_dry_run)
+		return NULL;
+	if (r->files_verified_disk == r->files_total)
+		return "disk";
+	return r->files_verified_transfer == r->files_total ? "transfer" : NULL;
+}

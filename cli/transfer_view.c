@@ -1,0 +1,182 @@
+/* One function per event; each either prints a line or hands it to events.c. */
+#include "cli/transfer_view.h"
+
+#include "cli/changes.h"
+#include "cli/events.h"
+#include "cli/summary.h"
+
+#include "engine/base/escape.h"
+
+#include <string.h>
+
+enum { CHECK_AGAIN_SOURCES = 1 };
+
+static void landing_line(struct transfer_view *v, const struct transfer_landing *l, bool is_first)
+{
+	char from[HAUL_ESCAPED_MAX / 2], to[HAUL_ESCAPED_MAX / 2];
+	const char *env = is_first ? v->environment : "";
+
+	haul_escape(l->source, strlen(l->source), from, sizeof(from));
+	haul_escape(l->destination, strlen(l->destination), to, sizeof(to));
+	if (v->request->verb == TRANSFER_VERIFY)
+		console_note(v->console, "comparing %s with %s%s%s", from, to, *env ? "; from the environment: " : "",
+			     env);
+	else
+		console_note(v->console, "%s -> %s (%s%s)%s%s", from, to, l->is_contents ? "contents, " : "",
+			     l->is_new ? "new" : "exists", *env ? "; from the environment: " : "", env);
+}
+
+static void landing_notes(struct transfer_view *v, const struct transfer_landing *l)
+{
+	char name[HAUL_ESCAPED_MAX / 2];
+
+	if (l->made_parents && *l->made_parents && v->request->verb != TRANSFER_VERIFY)
+		console_note(v->console, v->request->dry_run ? "would make %s" : "makes %s",
+			     haul_escape(l->made_parents, strlen(l->made_parents), name, sizeof(name)));
+	if (l->is_link)
+		console_note(v->console,
+			     "%s is a link and lands as a link. For what it points to: a slash at its end, or -L",
+			     haul_escape(l->source, strlen(l->source), name, sizeof(name)));
+}
+
+static void prepare_check_again(struct transfer_view *v, const struct transfer_landing *landings, size_t count)
+{
+	char from[HAUL_ESCAPED_MAX / 3], to[HAUL_ESCAPED_MAX / 3];
+
+	if (count != CHECK_AGAIN_SOURCES || v->request->verb == TRANSFER_VERIFY)
+		return;
+	(void)snprintf(v->check_again, sizeof(v->check_again), "haul verify %s %s",
+		       shell_word(landings->source, from, sizeof(from)),
+		       shell_word(landings->destination, to, sizeof(to)));
+}
+
+static void on_landing(void *ctx, const struct transfer_landing *landings, size_t count)
+{
+	struct transfer_view *v = ctx;
+
+	v->has_landed = true;
+	event_start(v->console, v->verb_name, v->environment, landings, count);
+	for (size_t i = 0; i < count; i++)
+		landing_line(v, &landings[i], i == 0);
+	for (size_t i = 0; i < count; i++)
+		landing_notes(v, &landings[i]);
+	prepare_check_again(v, landings, count);
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	console_note(((struct transfer_view *)ctx)->console, "%s", text);
+}
+
+static void on_explain(void *ctx, const char *text)
+{
+	console_line(((struct transfer_view *)ctx)->console, "%s", text);
+}
+
+static void on_progress(void *ctx, const struct transfer_progress *p)
+{
+	struct transfer_view *v = ctx;
+	char text[PROGRESS_TEXT_MAX];
+	double interval_s = v->console->is_terminal ? 0.2 : 1.0;
+
+	if (progress_is_due(&v->progress.last_event_s, p->elapsed_s, 1.0))
+		event_progress(v->console, p);
+	if (v->shows_progress && progress_is_due(&v->progress.last_shown_s, p->elapsed_s, interval_s))
+		console_progress(v->console, progress_text(&v->progress, p, console_columns(v->console), text));
+}
+
+static void keep_failed(struct transfer_view *v, const char *path)
+{
+	if (v->failed_to && path)
+		(void)fwrite(path, 1, strlen(path) + 1, v->failed_to);
+}
+
+static void compared_entry(struct transfer_view *v, const struct transfer_entry *e)
+{
+	char line[HAUL_ESCAPED_MAX + 128];
+
+	if (!e->changes)
+		return;
+	if (changes_is_difference(e))
+		keep_failed(v, e->path);
+	else if (v->console->is_quiet && !v->request->exact)
+		return;
+	console_out(v->console, "%s\n", changes_compared(e, line, sizeof(line)));
+}
+
+static void copied_entry(struct transfer_view *v, const struct transfer_entry *e)
+{
+	char letters[CHANGES_TEXT_MAX], path[HAUL_ESCAPED_MAX];
+	const char *name = *e->path ? e->path : "./";
+
+	if (!e->changes)
+		return;
+	haul_escape(name, strlen(name), path, sizeof(path));
+	if (v->request->dry_run || v->itemize)
+		console_out(v->console, "%s %s\n", changes_itemized(e, v->request->destination->is_remote, letters),
+			    path);
+	else if (v->console->is_verbose)
+		console_note(v->console, "%s", path);
+}
+
+static void on_entry(void *ctx, const struct transfer_entry *e)
+{
+	struct transfer_view *v = ctx;
+
+	event_file(v->console, e);
+	if (v->request->verb == TRANSFER_VERIFY)
+		compared_entry(v, e);
+	else if (e->outcome != OUTCOME_FAILED)
+		copied_entry(v, e);
+}
+
+static void on_warning(void *ctx, const struct transfer_problem *p)
+{
+	console_warning(((struct transfer_view *)ctx)->console, p);
+}
+
+static void on_error(void *ctx, const struct transfer_problem *p)
+{
+	struct transfer_view *v = ctx;
+
+	console_error(v->console, p);
+	keep_failed(v, p->path);
+}
+
+struct transfer_observer transfer_view_observer(struct transfer_view *v)
+{
+	return (struct transfer_observer){ .ctx = v,
+					   .on_landing = on_landing,
+					   .on_note = on_note,
+					   .on_explain = on_explain,
+					   .on_progress = on_progress,
+					   .on_entry = on_entry,
+					   .on_warning = on_warning,
+					   .on_error = on_error };
+}
+
+/* --strict: what was only warned about counts as entries that failed. */
+static void be_strict(const struct transfer_view *v, struct transfer_report *r)
+{
+	if (!v->strict || r->exit_code || !v->console->warnings)
+		return;
+	r->exit_code = EXIT_PARTIAL;
+	r->reasons[0] = EXIT_PARTIAL;
+	r->reason_count = 1;
+}
+
+int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
+{
+	struct summary_request req = { .verb = v->request->verb,
+				       .no_sync = v->request->no_sync,
+				       .check_again = *v->check_again ? v->check_again : NULL };
+	char text[SUMMARY_TEXT_MAX];
+
+	be_strict(v, r);
+	console_progress(v->console, "");
+	/* What was refused before anything landed has said all there is to say. */
+	if (v->has_landed)
+		console_note(v->console, "%s", summary_text(&req, r, text));
+	event_done(v->console, r);
+	return r->exit_code;
+}

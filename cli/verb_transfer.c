@@ -1,0 +1,93 @@
+/* copy and verify: home, places, transfer_run(), and what is seen of it. */
+#include "cli/run.h"
+
+#include "cli/events.h"
+#include "cli/request.h"
+#include "cli/transfer_view.h"
+
+#include "engine/base/escape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool shows_progress(const struct invocation *inv, const struct console *c)
+{
+	const char *word = invocation_value(inv, OPT_PROGRESS);
+	const char *term = getenv("TERM");
+
+	if (word && !strcmp(word, "always"))
+		return true;
+	if (c->is_quiet || (word && !strcmp(word, "never")))
+		return false;
+	return c->is_terminal && term && strcmp(term, "dumb");
+}
+
+static haul_status open_failed_to(const struct invocation *inv, FILE **ret_file, struct problem *problem)
+{
+	const char *path = invocation_value(inv, OPT_FAILED_TO);
+	char escaped[HAUL_ESCAPED_MAX / 8];
+
+	*ret_file = NULL;
+	if (!path)
+		return HAUL_OK;
+	*ret_file = fopen(path, "we");
+	if (*ret_file)
+		return HAUL_OK;
+	return problem_usage(problem, NULL, "--failed-to %s cannot be opened: %s",
+			     haul_escape(path, strlen(path), escaped, sizeof(escaped)), strerror(errno));
+}
+
+/* The list is part of what was asked for: a list that could not be written is no success. */
+static void close_failed_to(struct transfer_view *v, struct transfer_report *r)
+{
+	struct problem p = { .code = HAUL_CODE_IO, .exit_code = EXIT_BROKEN };
+
+	if (!v->failed_to || (!ferror(v->failed_to) & !fclose(v->failed_to)))
+		return;
+	(void)snprintf(p.text, sizeof(p.text), "the list of --failed-to could not be written: %s", strerror(errno));
+	console_problem(v->console, &p);
+	if (!r->exit_code)
+		r->exit_code = EXIT_BROKEN;
+	if (r->reason_count < TRANSFER_REASONS_MAX)
+		r->reasons[r->reason_count++] = EXIT_BROKEN;
+}
+
+static int run_in(const struct home *h, const struct invocation *inv, const struct request *req, struct console *c)
+{
+	char environment[HAUL_FAULT_TEXT_MAX];
+	struct transfer_view view = { .console = c, .verb_name = inv->verb->name, .request = &req->transfer };
+	struct transfer_report report = { 0 };
+	struct transfer_observer observer;
+	struct problem problem;
+
+	if (haul_failed(open_failed_to(inv, &view.failed_to, &problem)))
+		return run_refuse(c, &problem);
+	view.environment = invocation_environment(inv, environment, sizeof(environment));
+	view.itemize = invocation_has(inv, OPT_ITEMIZE);
+	view.strict = invocation_has(inv, OPT_STRICT);
+	view.shows_progress = shows_progress(inv, c);
+	observer = transfer_view_observer(&view);
+	transfer_run(h, &req->transfer, &observer, &report);
+	close_failed_to(&view, &report);
+	return transfer_view_end(&view, &report);
+}
+
+int run_transfer(const struct invocation *inv, struct console *c)
+{
+	struct problem problem;
+	struct request req;
+	struct home home;
+	int code;
+
+	if (haul_failed(request_open(&req, inv, &problem)))
+		return run_refuse(c, &problem);
+	if (haul_failed(run_home(inv, &home, &problem))) {
+		code = run_refuse(c, &problem);
+	} else {
+		code = run_in(&home, inv, &req, c);
+		home_close(&home);
+	}
+	request_close(&req);
+	return code;
+}

@@ -1,0 +1,135 @@
+/* One table; help, refusals and suggestions are made from it. */
+#include "cli/verbs.h"
+
+#include "cli/suggest.h"
+
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct verb_def verbs[] = {
+	{ .name = "copy",
+	  .verb = VERB_COPY,
+	  .is_built = true,
+	  .min = 2,
+	  .max = OPERANDS_ANY,
+	  .usage = "haul copy [OPTION]... SRC... DST",
+	  .purpose = "Copy files and trees between this machine and a peer, either way. Every block\n"
+		     "is checked on arrival, and a file appears under its name only whole and durable.\n"
+		     "What is there already with the same size and time is left alone.\n",
+	  .examples = "  haul copy Footage nas:inbox/day1      lands as nas:inbox/day1/Footage\n"
+		      "  haul copy Footage/ nas:inbox/day1     its contents into day1\n"
+		      "  haul copy nas:projects/cut7.mov .     from the peer to here\n"
+		      "  haul copy -n Footage nas:inbox        say what would be done, change nothing\n"
+		      "  haul copy -c Footage nas:inbox        compare by content, repair what differs\n" },
+	{ .name = "sync", .verb = VERB_SYNC, .usage = "haul sync SRC DST" },
+	{ .name = "move", .verb = VERB_MOVE, .usage = "haul move SRC... DST" },
+	{ .name = "remove", .verb = VERB_REMOVE, .usage = "haul remove PATH..." },
+	{ .name = "verify",
+	  .verb = VERB_VERIFY,
+	  .is_built = true,
+	  .min = 2,
+	  .max = 2,
+	  .usage = "haul verify [OPTION]... SRC DST",
+	  .purpose = "Compare two trees or files, one here and one on a peer, by hash tree: every byte\n"
+		     "of both is read, nothing is changed. SRC and DST are compared themselves: write\n"
+		     "where the copy landed, not into what it was copied. Exit 4 when content differs.\n",
+	  .examples = "  haul verify Footage nas:inbox/day1/Footage\n"
+		      "  haul verify --exact nas:projects/cut7 ./cut7\n" },
+	{ .name = "hash", .verb = VERB_HASH, .usage = "haul hash PATH..." },
+	{ .name = "list",
+	  .verb = VERB_LIST,
+	  .is_built = true,
+	  .max = 1,
+	  .usage = "haul list [PEER:[SHARE[/PATH]]]",
+	  .purpose = "Without a place: the peers this machine knows. PEER: alone: its shares, what this\n"
+		     "machine may do there, and free space. A place: the entries there.\n",
+	  .examples = "  haul list\n"
+		      "  haul list nas:\n"
+		      "  haul list nas:inbox/day1\n" },
+	{ .name = "diagnose", .verb = VERB_DIAGNOSE, .usage = "haul diagnose [PEER:SHARE | PATH]" },
+	{ .name = "id",
+	  .verb = VERB_ID,
+	  .is_built = true,
+	  .usage = "haul id [--json]",
+	  .purpose = "This machine's name and device id, its home, whether its agent runs, and the line\n"
+		     "to paste on the other machine so that it knows this one.\n",
+	  .examples = "  haul id\n" },
+	{ .name = "share",
+	  .verb = VERB_SHARE,
+	  .is_built = true,
+	  .min = 1,
+	  .max = 3,
+	  .usage = "haul share add NAME PATH [--own USER:GROUP] [--umask N]\n"
+		   "haul share list\n"
+		   "haul share remove NAME",
+	  .purpose = "Directories that this machine offers to its peers, by name. Peers never see the\n"
+		     "path. Who may do what there is said by `haul peer allow`.\n",
+	  .examples = "  haul share add inbox /srv/inbox\n"
+		      "  haul share add projects /tank/projects --own media:media --umask 002\n"
+		      "  haul share remove inbox\n" },
+	{ .name = "peer",
+	  .verb = VERB_PEER,
+	  .is_built = true,
+	  .min = 1,
+	  .max = 3,
+	  .usage = "haul peer add DEVICE-ID --name NAME [--address HOST[:PORT]]...\n"
+		   "              [--allow SHARE=RIGHTS]...\n"
+		   "haul peer list\n"
+		   "haul peer show NAME\n"
+		   "haul peer remove NAME\n"
+		   "haul peer allow NAME SHARE=RIGHTS",
+	  .purpose = "Machines that this one knows. Both must know each other. RIGHTS on shares of this\n"
+		     "machine: list read create overwrite delete meta special, joined by commas, or\n"
+		     "reader dropbox writer mirror backup full; `none` takes them away.\n",
+	  .examples = "  haul peer add 7H2K-... --name edit1 --allow inbox=writer\n"
+		      "  haul peer add 7H2K-... --name nas --address 192.168.1.20\n"
+		      "  haul peer allow edit1 projects=reader\n" },
+	{ .name = "help", .verb = VERB_HELP, .is_built = true, .max = 1, .usage = "haul help [VERB]" },
+	{ .name = "send", .verb = VERB_KEPT_FREE },
+	{ .name = "receive", .verb = VERB_KEPT_FREE },
+	{ .name = "pair", .verb = VERB_KEPT_FREE },
+	{ .name = "discover", .verb = VERB_KEPT_FREE },
+	{ .name = "jobs", .verb = VERB_KEPT_FREE },
+	{ .name = "history", .verb = VERB_KEPT_FREE },
+	{ .name = "retry", .verb = VERB_KEPT_FREE },
+	{ .name = "report", .verb = VERB_KEPT_FREE },
+};
+
+/* What the same thing is called elsewhere. */
+static const struct {
+	const char *foreign, *ours;
+} elsewhere[] = {
+	{ "cp", "copy" },        { "scp", "copy" },     { "rsync", "copy" }, { "put", "copy" },
+	{ "get", "copy" },       { "push", "copy" },    { "pull", "copy" },  { "upload", "copy" },
+	{ "download", "copy" },  { "check", "verify" }, { "cmp", "verify" }, { "diff", "verify" },
+	{ "compare", "verify" }, { "ls", "list" },      { "dir", "list" },   { "shares", "share" },
+	{ "peers", "peer" },     { "whoami", "id" },    { "status", "id" },
+};
+
+const struct verb_def *verb_table(size_t *ret_count)
+{
+	*ret_count = COUNT(verbs);
+	return verbs;
+}
+
+const struct verb_def *verb_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+const char *verb_suggest(const char *name)
+{
+	struct suggest s = suggest_begin(name);
+
+	for (size_t i = 0; i < COUNT(elsewhere); i++)
+		if (!strcmp(elsewhere[i].foreign, name))
+			return elsewhere[i].ours;
+	for (size_t i = 0; i < COUNT(verbs); i++)
+		if (verbs[i].is_built)
+			suggest_offer(&s, verbs[i].name);
+	return s.best;
+}

@@ -1,7 +1,7 @@
 /* One switch without default, so that a new status must be given its place. */
 #include "agent/exit_class.h"
 
-enum exit_class exit_class_of(haul_status st)
+int exit_class_of(haul_status st)
 {
 	switch (st.code) {
 	case HAUL_CODE_OK:

@@ -24,6 +24,6 @@ enum exit_class {
  * The class of a failure that ended a connection or hit one entry. What can only be told from the context (a missing
  * source: 2, a malformed option: 1) is the caller's to decide; here a failure of the file system is 3.
  */
-enum exit_class exit_class_of(haul_status st);
+int exit_class_of(haul_status st);
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/home.h"
 #include "agent/peers.h"
 #include "agent/shares.h"
+#include "engine/base/list.h"
 
 /*
  * What is shared by all sessions of one hauld. Peers and shares are replaced by hauld when their files change

@@ -8,3 +8,5 @@ haul_unit_test(shares LIBS haul_agent haul_test_directory)
 haul_unit_test(peers LIBS haul_agent haul_test_directory)
 haul_unit_test(peer_error LIBS haul_agent)
 haul_unit_test(serve_ask LIBS haul_agent haul_test_directory)
+haul_unit_test(hauld_options LIBS haul_agent haul_test_directory
+               SOURCES ${PROJECT_SOURCE_DIR}/agent/hauld_options.c ${PROJECT_SOURCE_DIR}/agent/notify.c)

@@ -1,0 +1,465 @@
+/*
+ * The walk itself: a stack of frames, each step yields one item.
+ *
+ * In a frame names are taken one by one. The first source that has a name makes the entry; a directory that further
+ * sources have too gathers them in `below`, and is gone into when the next name comes: so every clash is told before
+ * the contents. When no name is left the directory has ended. Source paths are never stored: they are the landing path
+ * with the source's own beginning.
+ */
+#include "engine/scan.h"
+
+#include "engine/base/escape.h"
+#include "engine/beneath.h"
+#include "engine/scan_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_BUFFER_BYTES = 64 * 1024 };
+
+struct source {
+	int root_fd;        /* held */
+	char *path;         /* owned */
+	char *landing;      /* owned; NULL: contents land at the root */
+	size_t landing_len; /* bytes of the landing path that `path` stands for */
+};
+
+struct scan {
+	struct source *sources; /* owned */
+	unsigned source_count;
+	struct scan_frame **stack; /* owned, with the frames */
+	unsigned depth, stack_cap;
+	uint64_t next_index;
+	bool is_started;
+	struct scan_handles handles;
+	struct text path; /* landing path of the item */
+	struct text source_path;
+	char *link_target; /* owned; of the last item */
+	char buffer[LIST_BUFFER_BYTES] __attribute__((aligned(16)));
+};
+
+static haul_status source_open(struct source *to, const struct scan_source *from, struct haul_fault *fault)
+{
+	char text[HAUL_FAULT_TEXT_MAX / 2];
+	haul_status st = HAUL_OK;
+
+	if (from->landing)
+		st = haul_component_check(from->landing, strlen(from->landing));
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "nothing can land as %s: %s",
+				      haul_escape(from->landing, strlen(from->landing), text, sizeof(text)),
+				      haul_status_text(st));
+	to->root_fd = from->root_fd;
+	to->path = strdup(from->path);
+	to->landing = from->landing ? strdup(from->landing) : NULL;
+	to->landing_len = from->landing ? strlen(from->landing) : 0;
+	if (!to->path || (from->landing && !to->landing))
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
+	return HAUL_OK;
+}
+
+static haul_status push(struct scan *s, struct scan_frame *f)
+{
+	if (s->depth == s->stack_cap) {
+		unsigned cap = s->stack_cap ? 2 * s->stack_cap : 16;
+		struct scan_frame **stack = realloc(s->stack, cap * sizeof(*stack));
+
+		if (!stack)
+			return HAUL_NO_MEMORY;
+		s->stack = stack;
+		s->stack_cap = cap;
+	}
+	s->stack[s->depth++] = f;
+	return HAUL_OK;
+}
+
+static void pop(struct scan *s)
+{
+	struct scan_frame *f = s->stack[--s->depth];
+
+	for (unsigned i = 0; i < f->dir_count; i++)
+		scan_handles_close(&s->handles, &f->dirs[i]);
+	frame_free(f);
+}
+
+/* The job's root: sources that land by name are its first names, in the same frame as the contents of the others. */
+static haul_status root_frame(struct scan *s)
+{
+	struct scan_frame *f = frame_new(HAUL_NO_INDEX, 0, 0);
+	haul_status st = HAUL_OK;
+
+	if (!f)
+		return HAUL_NO_MEMORY;
+	for (unsigned i = 0; haul_ok(st) && i < s->source_count; i++) {
+		st = frame_add_dir(f, i, NULL);
+		if (haul_ok(st) && s->sources[i].landing) {
+			f->dirs[i].is_named = true;
+			st = frame_add_name(f, s->sources[i].landing, i);
+		}
+	}
+	if (haul_ok(st))
+		st = push(s, f);
+	if (haul_failed(st))
+		frame_free(f);
+	return st;
+}
+
+haul_status scan_new(const struct scan_source *sources, size_t count, struct scan **ret_scan, struct haul_fault *fault)
+{
+	struct scan *s = calloc(1, sizeof(*s));
+	haul_status st = HAUL_OK;
+
+	if (!s)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
+	scan_handles_open(&s->handles);
+	s->sources = calloc(count ? count : 1, sizeof(*s->sources));
+	if (!s->sources)
+		st = haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
+	for (size_t i = 0; haul_ok(st) && i < count; i++) {
+		s->source_count++;
+		st = source_open(&s->sources[i], &sources[i], fault);
+	}
+	if (haul_ok(st))
+		st = root_frame(s);
+	if (haul_failed(st)) {
+		scan_free(s);
+		return st;
+	}
+	*ret_scan = s;
+	return HAUL_OK;
+}
+
+void scan_free(struct scan *s)
+{
+	if (!s)
+		return;
+	while (s->depth > 0)
+		pop(s);
+	for (unsigned i = 0; i < s->source_count; i++) {
+		free(s->sources[i].path);
+		free(s->sources[i].landing);
+	}
+	free(s->sources);
+	free(s->stack);
+	free(s->path.at);
+	free(s->source_path.at);
+	free(s->link_target);
+	free(s);
+}
+
+/* s->path becomes the frame's path, or that of a name in it. */
+static haul_status set_path(struct scan *s, const struct scan_frame *f, const char *name)
+{
+	haul_status st = text_set(&s->path, f->path_len, "", 0);
+
+	if (haul_ok(st) && name && f->path_len > 0)
+		st = text_set(&s->path, s->path.len, "/", 1);
+	if (haul_ok(st) && name)
+		st = text_set(&s->path, s->path.len, name, strlen(name));
+	return st;
+}
+
+/* s->source_path becomes what s->path is below the source's root. */
+static haul_status set_source_path(struct scan *s, unsigned source)
+{
+	const struct source *from = &s->sources[source];
+	const char *rest = s->path.at + (s->path.len < from->landing_len ? s->path.len : from->landing_len);
+	haul_status st = text_set(&s->source_path, 0, from->path, strlen(from->path));
+
+	rest += *rest == '/';
+	if (haul_ok(st) && *rest && s->source_path.len > 0)
+		st = text_set(&s->source_path, s->source_path.len, "/", 1);
+	if (haul_ok(st))
+		st = text_set(&s->source_path, s->source_path.len, rest, strlen(rest));
+	return st;
+}
+
+static void fill_paths(const struct scan *s, struct scan_item *item, unsigned source)
+{
+	const char *slash = strrchr(s->path.at, '/');
+
+	item->path = s->path.at;
+	item->name = slash ? slash + 1 : s->path.at;
+	item->source = source;
+	item->source_path = s->source_path.at;
+}
+
+static void fill_problem(const struct scan *s, struct scan_item *item, unsigned source, haul_status problem)
+{
+	*item = (struct scan_item){ .event = SCAN_PROBLEM, .parent = HAUL_NO_INDEX, .problem = problem };
+	fill_paths(s, item, source);
+}
+
+/* Failures of a scan are items, but memory is not. */
+static bool is_fatal(haul_status st)
+{
+	return st.code == HAUL_NO_MEMORY.code;
+}
+
+static haul_status dir_handle(struct scan *s, const struct scan_frame *f, struct scan_dir *d, int *ret_fd)
+{
+	haul_status st = set_path(s, f, NULL);
+
+	if (haul_ok(st))
+		st = set_source_path(s, d->source);
+	if (haul_ok(st))
+		st = scan_handles_get(&s->handles, d, s->sources[d->source].root_fd, s->source_path.at, ret_fd);
+	return st;
+}
+
+static haul_status list_dir(struct scan *s, struct scan_frame *f, unsigned dir)
+{
+	size_t before = f->name_count;
+	int fd = -1;
+	haul_status st = dir_handle(s, f, &f->dirs[dir], &fd);
+
+	if (haul_ok(st))
+		st = frame_read_names(f, dir, fd, s->buffer, sizeof(s->buffer));
+	/* What lies deeper than any path may be is told, not half taken. */
+	if (haul_ok(st) && f->depth == HAUL_DEPTH_MAX && f->name_count > before) {
+		f->name_count = before;
+		st = HAUL_NAME_TOO_LONG;
+	}
+	if (haul_failed(st) && !is_fatal(st)) {
+		f->dirs[dir].status = st;
+		f->problem = st;
+		return HAUL_OK;
+	}
+	return st;
+}
+
+/* List the sources' directories of a frame that has just become the top. */
+static haul_status list_frame(struct scan *s, struct scan_frame *f)
+{
+	haul_status st = HAUL_OK;
+
+	for (unsigned i = 0; haul_ok(st) && i < f->dir_count; i++) {
+		if (!f->dirs[i].is_named)
+			st = list_dir(s, f, i);
+	}
+	if (haul_ok(st))
+		frame_sort(f);
+	return st;
+}
+
+static haul_status go_below(struct scan *s, struct scan_frame *f)
+{
+	struct scan_frame *below = f->below;
+	haul_status st = push(s, below);
+
+	if (haul_failed(st))
+		return st;
+	f->below = NULL;
+	return list_frame(s, below);
+}
+
+/* The next source's directory of this frame that failed and has not been told yet. */
+static haul_status tell_failed_dir(struct scan *s, struct scan_frame *f, struct scan_item *item, bool *ret_is_item)
+{
+	for (; f->next_dir < f->dir_count; f->next_dir++) {
+		struct scan_dir *d = &f->dirs[f->next_dir];
+		haul_status st;
+
+		if (haul_ok(d->status) || d->is_told)
+			continue;
+		d->is_told = true;
+		st = set_path(s, f, NULL);
+		if (haul_ok(st))
+			st = set_source_path(s, d->source);
+		if (haul_failed(st))
+			return st;
+		fill_problem(s, item, d->source, d->status);
+		*ret_is_item = true;
+		return HAUL_OK;
+	}
+	return HAUL_OK;
+}
+
+static haul_status look_at_named(struct scan *s, const struct source *from, struct entry_facts *ret_facts,
+				 size_t *ret_len)
+{
+	const char *name;
+	int dir_fd;
+	haul_status st = beneath_stat(from->root_fd, from->path, ret_facts);
+
+	if (haul_failed(st) || ret_facts->kind != ENTRY_LINK)
+		return st;
+	st = beneath_parent(from->root_fd, from->path, &dir_fd, &name);
+	if (haul_failed(st))
+		return st;
+	st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
+	(void)close(dir_fd);
+	return st;
+}
+
+/* Facts of a name of the frame, and the target if it is a link. *ret_dir_failed: its directory cannot be had again. */
+static haul_status look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts,
+			   size_t *ret_len, bool *ret_dir_failed)
+{
+	struct scan_dir *d = &f->dirs[f->names[i].dir];
+	const char *name = frame_name(f, i);
+	int fd = -1;
+	haul_status st;
+
+	if (d->is_named)
+		return look_at_named(s, &s->sources[d->source], ret_facts, ret_len);
+	st = dir_handle(s, f, d, &fd);
+	if (haul_failed(st)) {
+		*ret_dir_failed = true;
+		return st;
+	}
+	st = beneath_stat_at(fd, name, ret_facts);
+	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
+		st = beneath_read_link(fd, name, &s->link_target, ret_len);
+	return st.code == HAUL_WRONG_KIND.code ? HAUL_CHANGED : st;
+}
+
+/* The frame's directory of one source was swapped or taken away while we were below: its other names go with it. */
+static void lose_dir(struct scan_frame *f, unsigned dir, haul_status st)
+{
+	f->dirs[dir].status = st;
+	f->dirs[dir].is_told = false;
+	f->dirs[dir].is_lost = true;
+	f->next_dir = dir < f->next_dir ? dir : f->next_dir;
+	f->problem = st;
+}
+
+static haul_status fill_entry(struct scan *s, struct scan_frame *f, size_t i, const struct entry_facts *facts,
+			      size_t link_len, struct scan_item *item)
+{
+	unsigned source = f->dirs[f->names[i].dir].source;
+
+	*item = (struct scan_item){
+		.event = SCAN_ENTRY,
+		.index = s->next_index,
+		.parent = f->index,
+		.facts = *facts,
+		.link_target = s->link_target,
+		.link_target_len = link_len,
+	};
+	fill_paths(s, item, source);
+	f->has_winner = true;
+	f->winner = i;
+	f->winner_kind = facts->kind;
+	if (facts->kind == ENTRY_DIRECTORY) {
+		f->below = frame_new(s->next_index, s->path.len, f->depth + 1);
+		if (!f->below)
+			return HAUL_NO_MEMORY;
+		if (haul_failed(frame_add_dir(f->below, source, facts)))
+			return HAUL_NO_MEMORY;
+	}
+	f->reported++;
+	s->next_index++;
+	return HAUL_OK;
+}
+
+static bool is_taken(const struct scan_frame *f, size_t i)
+{
+	return f->has_winner && strcmp(frame_name(f, f->winner), frame_name(f, i)) == 0;
+}
+
+/* An item for the name i of the frame, s->path and s->source_path being set to it. */
+static haul_status fill_item(struct scan *s, struct scan_frame *f, size_t i, haul_status looked,
+			     const struct entry_facts *facts, size_t link_len, struct scan_item *item)
+{
+	unsigned source = f->dirs[f->names[i].dir].source;
+
+	if (haul_ok(looked) && !is_taken(f, i))
+		return fill_entry(s, f, i, facts, link_len, item);
+	fill_problem(s, item, source, haul_ok(looked) ? HAUL_EXISTS : looked);
+	/* What is gone is no part of the directory; what may not be looked at is, and is missing from the listing. */
+	if (haul_failed(looked) && looked.code != HAUL_NOT_FOUND.code)
+		f->problem = looked;
+	return HAUL_OK;
+}
+
+/* Look at the next name: an entry, a problem, or (a directory joining another, a lost one) no item at all. */
+static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_item *item, bool *ret_is_item)
+{
+	size_t i = f->next++;
+	struct scan_dir *d = &f->dirs[f->names[i].dir];
+	struct entry_facts facts;
+	size_t link_len = 0;
+	bool dir_failed = false;
+	haul_status looked, st;
+
+	if (d->is_lost)
+		return HAUL_OK;
+	looked = look_at(s, f, i, &facts, &link_len, &dir_failed);
+	if (is_fatal(looked))
+		return looked;
+	if (dir_failed) {
+		lose_dir(f, f->names[i].dir, looked);
+		return HAUL_OK;
+	}
+	st = set_path(s, f, frame_name(f, i));
+	if (haul_ok(st))
+		st = set_source_path(s, d->source);
+	if (haul_failed(st))
+		return st;
+	if (haul_ok(looked) && is_taken(f, i) && f->winner_kind == ENTRY_DIRECTORY && facts.kind == ENTRY_DIRECTORY)
+		return frame_add_dir(f->below, d->source, &facts);
+	*ret_is_item = true;
+	return fill_item(s, f, i, looked, &facts, link_len, item);
+}
+
+static haul_status end_directory(struct scan *s, struct scan_frame *f, struct scan_item *item)
+{
+	unsigned source = f->dir_count ? f->dirs[0].source : 0;
+	haul_status st = set_path(s, f, NULL);
+
+	if (haul_ok(st) && f->dir_count)
+		st = set_source_path(s, source);
+	else if (haul_ok(st))
+		st = text_set(&s->source_path, 0, "", 0);
+	if (haul_failed(st))
+		return st;
+	*item = (struct scan_item){
+		.event = SCAN_DIR_END,
+		.index = f->index,
+		.parent = HAUL_NO_INDEX,
+		.count = f->reported,
+		.is_complete = haul_ok(f->problem),
+		.problem = f->problem,
+	};
+	fill_paths(s, item, source);
+	pop(s);
+	return HAUL_OK;
+}
+
+/* One step in the top frame. */
+static haul_status step(struct scan *s, struct scan_item *item, bool *ret_is_item)
+{
+	struct scan_frame *f = s->stack[s->depth - 1];
+	haul_status st = tell_failed_dir(s, f, item, ret_is_item);
+
+	if (haul_failed(st) || *ret_is_item)
+		return st;
+	if (f->below && (f->next == f->name_count || !is_taken(f, f->next)))
+		return go_below(s, f);
+	if (f->next < f->name_count)
+		return next_name(s, f, item, ret_is_item);
+	*ret_is_item = true;
+	return end_directory(s, f, item);
+}
+
+haul_status scan_next(struct scan *s, struct scan_item *ret_item)
+{
+	bool is_item = false;
+	haul_status st = HAUL_OK;
+
+	free(s->link_target);
+	s->link_target = NULL;
+	if (s->depth == 0) {
+		*ret_item = (struct scan_item){ .event = SCAN_END };
+		return HAUL_OK;
+	}
+	if (!s->is_started) {
+		s->is_started = true;
+		st = list_frame(s, s->stack[0]);
+	}
+	while (haul_ok(st) && !is_item)
+		st = step(s, ret_item, &is_item);
+	return st;
+}

@@ -167,7 +167,7 @@ haul_status channel_new(uv_loop_t *loop, const struct channel_callbacks *cb, voi
 	return HAUL_OK;
 }
 
-static void address_text(const struct sockaddr_storage *address, char *ret_text, size_t cap)
+void channel_address_format(const struct sockaddr_storage *address, char *ret_text, size_t cap)
 {
 	char host[INET6_ADDRSTRLEN] = "?";
 
@@ -245,7 +245,7 @@ haul_status channel_connect(uv_loop_t *loop, const struct channel_connect_config
 	ch->parts = parts;
 	ch->timeout_ms = cfg->timeout_ms;
 	channel_tls_bind(ch);
-	address_text(cfg->address, parts->address_text, sizeof(parts->address_text));
+	channel_address_format(cfg->address, parts->address_text, sizeof(parts->address_text));
 	ch->connect_req.data = ch;
 	(void)uv_timer_start(&ch->deadline, on_connect_timeout, cfg->timeout_ms, 0);
 	err = uv_tcp_connect(&ch->connect_req, &ch->tcp, (const struct sockaddr *)cfg->address, on_connected);
@@ -277,7 +277,7 @@ haul_status channel_accept(uv_stream_t *server, struct tls_config *tls, const st
 	channel_tls_bind(ch);
 	channel_tune_socket(ch);
 	(void)uv_tcp_getpeername(&ch->tcp, (struct sockaddr *)&peer, &len);
-	address_text(&peer, ch->parts->address_text, sizeof(ch->parts->address_text));
+	channel_address_format(&peer, ch->parts->address_text, sizeof(ch->parts->address_text));
 	channel_input_update(ch);
 	*ret_channel = ch;
 	return HAUL_OK;

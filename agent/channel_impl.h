@@ -87,6 +87,7 @@ struct channel {
 	uv_shutdown_t shutdown_req;
 	uint32_t timeout_ms;
 
+	bool has_spoken;      /* input has come */
 	bool is_reading;      /* uv is asked for input */
 	bool is_paused;       /* by channel_pause() */
 	bool is_writing;      /* write_req is with the loop: the batch not being filled */
@@ -110,6 +111,8 @@ struct channel {
 /* channel.c */
 HAUL_MUST_USE haul_status channel_new(uv_loop_t *loop, const struct channel_callbacks *cb, void *ctx,
 				      struct channel **ret_channel);
+/* "127.0.0.1:42850", "[::1]:42850" */
+void channel_address_format(const struct sockaddr_storage *address, char *ret_text, size_t cap);
 void channel_move_to(struct channel *ch, enum channel_state next);
 void channel_tell_soon(struct channel *ch);
 /* Server: the handshake has failed; the end is told when the peer has closed, or after CHANNEL_REFUSING_MS. */
@@ -121,6 +124,8 @@ HAUL_MUST_USE haul_status channel_accept(uv_stream_t *server, struct tls_config 
 					 const struct channel_callbacks *cb, void *ctx, struct channel **ret_channel);
 void channel_set_gone(struct channel *ch, void (*on_gone)(void *ctx, struct channel *ch, haul_status why), void *ctx);
 void channel_gone(struct channel *ch, haul_status why);
+/* Whether anything has come from the peer, be it unread. */
+bool channel_has_spoken(const struct channel *ch);
 /* The listener's deadline passed: ends with HAUL_TIMED_OUT. */
 void channel_expire(struct channel *ch, uint32_t waited_ms);
 

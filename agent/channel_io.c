@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 int channel_socket(const struct channel *ch)
@@ -37,6 +38,13 @@ void channel_tune_socket(struct channel *ch)
 }
 
 /* Input */
+
+bool channel_has_spoken(const struct channel *ch)
+{
+	int waiting = 0;
+
+	return ch->has_spoken || (!ioctl(channel_socket(ch), FIONREAD, &waiting) && waiting > 0);
+}
 
 static size_t input_room(const struct channel_input *in)
 {
@@ -112,6 +120,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 	if (count == 0)
 		return;
 	if (count > 0) {
+		ch->has_spoken = true;
 		ch->parts->input.end += (size_t)count;
 		input_arrived(ch);
 	} else {

@@ -171,8 +171,8 @@ static void on_authenticated(void *ctx, struct channel *ch)
 {
 	struct hauld_daemon *d = ctx;
 
-	/* Whose it is, its listener knows. */
-	for (size_t i = 0; i < d->listener_count; i++)
+	/* Whose it is, its listener knows. While stopping they are closed, and what is new has been dropped. */
+	for (size_t i = 0; i < d->listener_count && !d->is_stopping; i++)
 		listener_authenticated(d->listeners[i], ch);
 }
 

@@ -10,3 +10,8 @@ haul_unit_test(peer_error LIBS haul_agent)
 haul_unit_test(serve_ask LIBS haul_agent haul_test_directory)
 haul_unit_test(hauld_options LIBS haul_agent haul_test_directory
                SOURCES ${PROJECT_SOURCE_DIR}/agent/hauld_options.c ${PROJECT_SOURCE_DIR}/agent/notify.c)
+if(TARGET hauld)
+  haul_unit_test(hauld LIBS haul_agent haul_test_directory)
+  target_compile_definitions(hauld_test PRIVATE HAULD_PROGRAM="$<TARGET_FILE:hauld>")
+  add_dependencies(hauld_test hauld)
+endif()

@@ -4,3 +4,5 @@ target_link_libraries(haul_net_fixture PUBLIC haul_agent PRIVATE haul_warnings)
 
 haul_unit_test(mailbox LIBS haul_agent)
 haul_unit_test(channel LIBS haul_net_fixture haul_agent)
+haul_unit_test(admission LIBS haul_agent)
+haul_unit_test(control_link LIBS haul_net_fixture haul_agent)

@@ -176,7 +176,7 @@ scale=${HAUL_TEST_SCALE:-$scale}
 mkdir -p "$logs"
 if [ "${HAUL_TEST_SETUP:-1}" != 0 ]; then step setup 900 sh cmake/setup.sh tests || finish; fi
 # shellcheck disable=SC2086 # words on purpose
-step configure 900 cmake --preset "$preset" ${HAUL_CMAKE_ARGS:-} || finish
+step configure 900 cmake --preset "$preset" -DHAUL_TESTS=ON ${HAUL_CMAKE_ARGS:-} || finish
 step build 1500 cmake --build "$build" -j "$jobs" || finish
 
 files=''

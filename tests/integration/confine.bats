@@ -72,20 +72,37 @@ outside_untouched() { snapshot "$T/outside" | diff "$T/outside.before" -; }
 	check ! -e "$SHARE/.haul/x"
 }
 
-@test "a directory that turns into a link while files arrive" {
+# swap_while DIRECTORY: it and a link to the outside change places all the time.
+swap_while() {
+	ln -s "$T/outside" "$T/decoy"
+	"$SWAP" "$1" "$T/decoy" 2>"$T/swap.log" 3>&- 4>&- &
+	OTHERS+=($!)
+}
+
+@test "a directory that turns into a link and back while files arrive" {
 	local i
 	"$MKTREE" small 400 3000 "$T/src/many"
 	mkdir "$SHARE/many"
-	(while :; do
-		mv -T "$SHARE/many" "$SHARE/many.real" && ln -s "$T/outside" "$SHARE/many"
-		rm -f "$SHARE/many" && mv -T "$SHARE/many.real" "$SHARE/many"
-	done) 2>/dev/null 3>&- 4>&- &
-	OTHERS+=($!)
+	swap_while "$SHARE/many"
 	for i in 1 2 3 4 5; do
 		find "$T/src/many" -type f -exec touch -d "2020-01-0$i" {} +
 		expect "0|2|3|6|8" haul copy "$T/src/many" nas:inbox
 		outside_untouched
+		expect "0|2|3|6|8" haul copy "$T/src/many/" nas:inbox/many
+		outside_untouched
 	done
+	check ! -s "$T/swap.log"
+}
+
+@test "a directory that turns into a link and back while it is read: nothing of the outside is sent" {
+	local i
+	"$MKTREE" small 400 3000 "$SHARE/many"
+	swap_while "$SHARE/many"
+	for i in 1 2 3 4 5; do
+		expect "0|2|3|5|6|8" haul copy nas:inbox/many "$T/here$i/"
+		check -z "$(find "$T/here$i" -name canary 2>/dev/null)"
+	done
+	check ! -s "$T/swap.log"
 }
 
 @test "the same at a local destination: what the peer names cannot leave it" {

@@ -20,6 +20,7 @@ for tools in "$HAUL_BUILD/bin" "$HAUL_BUILD/tests" "$HAUL_BUILD/tests/integratio
 	[ -x "$tools/haul_treecmp" ] && TREECMP=$tools/haul_treecmp
 	[ -x "$tools/haul_mktree" ] && MKTREE=$tools/haul_mktree
 	[ -x "$tools/haul_tlsrecords" ] && TLSRECORDS=$tools/haul_tlsrecords
+	[ -x "$tools/haul_swap" ] && SWAP=$tools/haul_swap
 done
 
 # No answer of a user's own configuration may leak into a test.
@@ -125,14 +126,10 @@ done_is() {
 }
 done_field() { tail -n 1 "$T/out" | jq -c ".$1" | sed 's/^"\(.*\)"$/\1/'; }
 
-# offset_named BYTES FILE: the output names FILE on a line with a number in the same MiB as BYTES (a leaf is the
-# smallest thing that digests tell apart).
+# offset_named BYTES FILE: a line of the output names FILE and that offset.
 offset_named() {
-	local want=$(($1 >> 20)) number
-	for number in $(grep -hF -e "$2" "$T/out" "$T/err" | tr -d ',' | grep -oE '[0-9]+'); do
-		[ ${#number} -le 18 ] && [ $((10#$number >> 20)) -eq "$want" ] && return 0
-	done
-	echo "no line names $2 with an offset in MiB $want"
+	grep -hF -e "$2" "$T/out" "$T/err" | tr -d ',' | grep -qE "(^|[^0-9])$1([^0-9]|\$)" && return 0
+	echo "no line names $2 with offset $1"
 	show_output
 	return 1
 }

@@ -101,10 +101,6 @@ static int add_peer(const struct home *h, const struct invocation *inv, struct c
 	struct addition a;
 	haul_status st;
 
-	if (!name) {
-		(void)problem_usage(&problem, "Add --name NAME", "haul peer add needs what the peer is called here");
-		return run_refuse(c, &problem);
-	}
 	if (haul_failed(addition_open(inv, &a, &problem)))
 		return run_refuse(c, &problem);
 	st = peers_add(h, inv->operands[1], name, a.addresses, a.address_count, a.allow, a.allow_count, &fault);
@@ -265,6 +261,10 @@ int run_peer(const struct invocation *inv, struct console *c)
 		(void)problem_usage(&problem, "See haul help peer",
 				    "haul peer is: add DEVICE-ID --name NAME, list, show NAME, remove NAME, "
 				    "or allow NAME SHARE=RIGHTS");
+		return run_refuse(c, &problem);
+	}
+	if (i == 0 && !invocation_has(inv, OPT_NAME)) {
+		(void)problem_usage(&problem, "Add --name NAME", "haul peer add needs what the peer is called here");
 		return run_refuse(c, &problem);
 	}
 	if (i != 0 &&

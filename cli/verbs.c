@@ -42,8 +42,8 @@ static const struct verb_def verbs[] = {
 	  .is_built = true,
 	  .max = 1,
 	  .usage = "haul list [PEER:[SHARE[/PATH]]]",
-	  .purpose = "Without a place: the peers this machine knows. PEER: alone: its shares, what this\n"
-		     "machine may do there, and free space. A place: the entries there.\n",
+	  .purpose = "Without a place: the peers this machine knows. PEER: alone: its shares, what\n"
+		     "this machine may do there, and free space. A place: the entries there.\n",
 	  .examples = "  haul list\n"
 		      "  haul list nas:\n"
 		      "  haul list nas:inbox/day1\n" },
@@ -52,8 +52,8 @@ static const struct verb_def verbs[] = {
 	  .verb = VERB_ID,
 	  .is_built = true,
 	  .usage = "haul id [--json]",
-	  .purpose = "This machine's name and device id, its home, whether its agent runs, and the line\n"
-		     "to paste on the other machine so that it knows this one.\n",
+	  .purpose = "This machine's name and device id, its home, whether its agent runs, and the\n"
+		     "line to paste on the other machine so that it knows this one.\n",
 	  .examples = "  haul id\n" },
 	{ .name = "share",
 	  .verb = VERB_SHARE,
@@ -79,9 +79,9 @@ static const struct verb_def verbs[] = {
 		   "haul peer show NAME\n"
 		   "haul peer remove NAME\n"
 		   "haul peer allow NAME SHARE=RIGHTS",
-	  .purpose = "Machines that this one knows. Both must know each other. RIGHTS on shares of this\n"
-		     "machine: list read create overwrite delete meta special, joined by commas, or\n"
-		     "reader dropbox writer mirror backup full; `none` takes them away.\n",
+	  .purpose = "Machines that this one knows. Both must know each other. RIGHTS on shares of\n"
+		     "this machine: list read create overwrite delete meta special, joined by commas,\n"
+		     "or reader dropbox writer mirror backup full; `none` takes them away.\n",
 	  .examples = "  haul peer add 7H2K-... --name edit1 --allow inbox=writer\n"
 		      "  haul peer add 7H2K-... --name nas --address 192.168.1.20\n"
 		      "  haul peer allow edit1 projects=reader\n" },

@@ -8,7 +8,7 @@ configure_file(${PROJECT_SOURCE_DIR}/agent/hauld.user.service ${PROJECT_BINARY_D
 install(FILES ${PROJECT_BINARY_DIR}/units/system/hauld.service DESTINATION ${HAUL_SYSTEMD_DIR}/system)
 install(FILES ${PROJECT_BINARY_DIR}/units/user/hauld.service DESTINATION ${HAUL_SYSTEMD_DIR}/user)
 
-foreach(program hauld)
+foreach(program haul hauld)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

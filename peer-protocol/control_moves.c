@@ -4,6 +4,7 @@
  *                    |                +--job--> JOB_OPEN -accept-> JOB -done, done-> CLOSED
  *                    +-lane hello-> LANE_ASKED -lane ok-----------------------------> CLOSED
  *  any but SILENT (client) and CLOSED: error -> FAILED
+ *  A client that has asked for a lane says nothing more here, not even ERROR: after LANE_OK its bytes are lane frames.
  */
 #include "peer-protocol/control_moves.h"
 
@@ -19,7 +20,7 @@ struct phase_moves {
 static const struct phase_moves phases[PHASE_COUNT] = {
 	[PHASE_SILENT] = { "silent", 0, MSG(HELLO) | MSG(ERROR), 0, 10000 },
 	[PHASE_GREETED] = { "greeted", MSG(HELLO) | MSG(LANE_HELLO) | MSG(ERROR), MSG(ERROR), 10000, 0 },
-	[PHASE_LANE_ASKED] = { "lane asked", MSG(ERROR), MSG(LANE_OK) | MSG(ERROR), 0, 10000 },
+	[PHASE_LANE_ASKED] = { "lane asked", 0, MSG(LANE_OK) | MSG(ERROR), 0, 10000 },
 	[PHASE_ASKING] = { "asking", MSG(LOOKUP) | MSG(LIST) | MSG(JOB) | MSG(ERROR), MSG(ERROR), 60000, 0 },
 	[PHASE_LOOKUP_OPEN] = { "lookup open", MSG(ERROR), MSG(FOUND) | MSG(ERROR), 0, 60000 },
 	[PHASE_LIST_OPEN] = { "list open", MSG(ERROR), MSG(LISTING) | MSG(ERROR), 0, 60000 },

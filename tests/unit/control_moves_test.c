@@ -35,7 +35,7 @@ static const char letters[MSG_TYPE_LAST + 1] = {
 static const struct walk_state states[] = {
 	{ "silent", "", "", "HE", false, CONTROL_GREETING },
 	{ "greeted", "-H", "HLE", "E", false, CONTROL_GREETING },
-	{ "lane asked", "-H+L", "E", "KE", false, CONTROL_ANSWERING },
+	{ "lane asked", "-H+L", "", "KE", false, CONTROL_ANSWERING },
 	{ "lane joined", "-H+L-K", "", "", false, CONTROL_CLOSED },
 	{ "asking", "-H+H", "UIJE", "E", false, CONTROL_ASKING },
 	{ "asking again", "-H+H+U-F+I-G", "UIJE", "E", false, CONTROL_ASKING },

@@ -75,10 +75,16 @@ void lane_fail(struct lane *l, haul_status st, const struct haul_fault *fault)
 	lane_maybe_end(l);
 }
 
+void lane_run(struct lane *l)
+{
+	lane_move(l, LANE_RUNNING);
+}
+
 /* All but the inbox: the main loop may post until it has heard of the end (lane_free). */
 static void close_handles(struct lane *l)
 {
-	uv_close((uv_handle_t *)&l->engine_poll, NULL);
+	if (l->engine)
+		uv_close((uv_handle_t *)&l->engine_poll, NULL);
 	uv_close((uv_handle_t *)&l->rate_timer, NULL);
 	uv_close((uv_handle_t *)&l->prepare, NULL);
 }
@@ -347,13 +353,38 @@ static void lane_first_step(struct lane *l)
 		lane_fail(l, st, &fault);
 }
 
+/* The engine belongs to the thread that makes it. Twice the blocks: a split write may need several requests per block. */
+static haul_status lane_open_engine(struct lane *l, struct haul_fault *fault)
+{
+	const struct engine_config cfg = { .backend = l->job->backend, .depth = 2 * l->job->blocks_per_lane };
+	haul_status st = engine_new(&cfg, &l->engine, fault);
+
+	if (haul_failed(st))
+		return st;
+	if (uv_poll_init(&l->loop, &l->engine_poll, engine_event_fd(l->engine))) {
+		engine_free(l->engine);
+		l->engine = NULL;
+		return HAUL_NO_MEMORY;
+	}
+	l->engine_poll.data = l;
+	(void)uv_poll_start(&l->engine_poll, UV_READABLE, on_engine);
+	return HAUL_OK;
+}
+
 static void lane_main(void *arg)
 {
 	struct lane *l = arg;
+	struct haul_fault fault = { 0 };
+	haul_status st;
 
 	l->started_ns = uv_hrtime();
-	lane_first_step(l);
+	st = lane_open_engine(l, &fault);
+	if (haul_ok(st))
+		lane_first_step(l);
+	else
+		lane_fail(l, st, &fault);
 	(void)uv_run(&l->loop, UV_RUN_DEFAULT);
+	engine_free(l->engine);
 }
 
 static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
@@ -365,11 +396,9 @@ static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
 		(void)uv_loop_close(&l->loop);
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a mailbox for a lane");
 	}
-	(void)uv_poll_init(&l->loop, &l->engine_poll, engine_event_fd(l->engine));
 	(void)uv_timer_init(&l->loop, &l->rate_timer);
 	(void)uv_prepare_init(&l->loop, &l->prepare);
-	l->engine_poll.data = l->rate_timer.data = l->prepare.data = l;
-	(void)uv_poll_start(&l->engine_poll, UV_READABLE, on_engine);
+	l->rate_timer.data = l->prepare.data = l;
 	(void)uv_prepare_start(&l->prepare, on_prepare);
 	return HAUL_OK;
 }
@@ -380,22 +409,6 @@ static void lane_close_loop(struct lane *l)
 	mailbox_close(&l->inbox, NULL);
 	(void)uv_run(&l->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&l->loop);
-}
-
-static haul_status lane_open_memory(struct lane *l, struct haul_fault *fault)
-{
-	/* Twice the blocks: a compare or a split write may need two requests per block. */
-	const struct engine_config cfg = { .backend = l->job->backend, .depth = 2 * l->job->blocks_per_lane };
-	haul_status st;
-
-	st = block_share_open(&l->share, l->job->budget, l->job->blocks_per_lane, l->job->block_bytes);
-	if (haul_failed(st))
-		return haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", l->job->blocks_per_lane,
-				      l->job->block_bytes);
-	st = engine_new(&cfg, &l->engine, fault);
-	if (haul_failed(st))
-		block_share_close(&l->share);
-	return st;
 }
 
 static struct lane *lane_alloc(struct lane_job *job, unsigned number, struct channel_parts *parts)
@@ -426,9 +439,11 @@ haul_status lane_start(struct lane_job *job, unsigned number, struct channel_par
 
 	if (!l)
 		return haul_fault_set(fault, st, "no memory for a lane");
-	st = lane_open_memory(l, fault);
-	if (haul_failed(st))
+	st = block_share_open(&l->share, job->budget, job->blocks_per_lane, job->block_bytes);
+	if (haul_failed(st)) {
+		st = haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", job->blocks_per_lane, job->block_bytes);
 		goto free_lane;
+	}
 	st = lane_open_loop(l, fault);
 	if (haul_failed(st))
 		goto close_memory;
@@ -442,7 +457,6 @@ haul_status lane_start(struct lane_job *job, unsigned number, struct channel_par
 close_loop:
 	lane_close_loop(l);
 close_memory:
-	engine_free(l->engine);
 	block_share_close(&l->share);
 free_lane:
 	free(l->ended);
@@ -466,7 +480,7 @@ void lane_free(struct lane *l)
 	mail_post(&l->inbox, &l->bye);
 	(void)uv_thread_join(&l->thread);
 	(void)uv_loop_close(&l->loop);
-	engine_free(l->engine);
+	channel_parts_free(l->parts);
 	block_share_close(&l->share);
 	index_map_close(&l->grants);
 	free(l);

@@ -5,6 +5,8 @@
 
 #include "agent/index_map.h"
 #include "agent/lane.h"
+#include "agent/lane_dial.h"
+#include "agent/listener.h"
 #include "peer-protocol/lane_session.h"
 
 enum lane_phase { LANE_JOINING, LANE_RUNNING, LANE_FINISHING, LANE_STOPPING, LANE_OVER };
@@ -75,6 +77,7 @@ struct held_grant {
 /* lane.c */
 void lane_fail(struct lane *l, haul_status st,
 	       const struct haul_fault *fault); /* everything ends; first failure counts */
+void lane_run(struct lane *l); /* the first wire has joined */
 struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type); /* NULL: no memory */
 void lane_report_post(struct lane_report *r);                                    /* taken */
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */

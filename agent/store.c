@@ -129,6 +129,7 @@ static void open_up(struct store *s, struct recv_entry *e)
 static void look_directory(struct store *s, struct recv_entry *e)
 {
 	e->commit = COMMIT_DIRECTORY;
+	e->may_replace = may(s, RIGHT_META); /* set mode and times of one that is there */
 	if (!e->has_seen) {
 		make_directory(s, e);
 		return;
@@ -214,6 +215,7 @@ static void look_there(struct store *s, struct recv_entry *e)
 	e->changes = store_meta_changes(s, e);
 	if (same_size && s->cfg.flags & JOB_CHECKSUM && !is_dry(s)) {
 		e->verdict = VERDICT_DIGESTS;
+		e->may_replace = may(s, RIGHT_OVERWRITE);
 		return;
 	}
 	if (same_size && !(e->changes & CHANGE_TIME) && !(s->cfg.flags & JOB_CHECKSUM)) {

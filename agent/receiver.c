@@ -1,0 +1,360 @@
+/*
+ * The life of a receiving job.
+ *
+ * Happy path: receiver_begin() grants credit; manifests come; entries go through store, lanes and commit to their results;
+ * when the manifest has ended and no entry is left, the lanes finish; JOB_END both ways, equal roots, DONE both ways.
+ * Any fault: lanes stop, the threads run empty, partials are dropped with the place, then on_end.
+ */
+#include "agent/receiver_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void deliver_farewell(struct mail *m, void *ctx)
+{
+	struct receiver *r = list_item(m, struct receiver, farewell);
+
+	(void)ctx;
+	r->state = RECEIVER_ENDED;
+	r->job->cb.on_end(r->job->ctx, r->why, &r->fault);
+}
+
+static void on_out_closed(uv_handle_t *handle)
+{
+	struct receiver *r = handle->data;
+
+	r->farewell.deliver = deliver_farewell;
+	mail_post(r->job->mailbox, &r->farewell);
+}
+
+static void stop_threads(struct receiver *r)
+{
+	if (!r->threads_run)
+		return;
+	r->threads_run = false;
+	store_stop(&r->store);
+	commit_stop(&r->commit);
+}
+
+/* Nothing of ours is with a lane or a thread any more. */
+static void maybe_farewell(struct receiver *r)
+{
+	if (r->state != RECEIVER_STOPPING || r->in_threads || r->dir_ends || r->lanes.ended != r->lanes.started ||
+	    r->out_closed)
+		return;
+	stop_threads(r);
+	r->out_closed = true;
+	receiver_out_close(r, on_out_closed);
+}
+
+void receiver_fail(struct receiver *r, haul_status st, const struct haul_fault *fault)
+{
+	if (r->state == RECEIVER_STOPPING || r->state == RECEIVER_ENDED)
+		return;
+	r->why = st;
+	if (fault)
+		r->fault = *fault;
+	r->state = RECEIVER_STOPPING;
+	lane_set_stop(&r->lanes);
+	if (r->threads_run)
+		commit_flush(&r->commit);
+	maybe_farewell(r);
+}
+
+void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault *fault)
+{
+	receiver_fail(r, why, fault);
+}
+
+static void on_lanes_joined(void *owner)
+{
+	((struct receiver *)owner)->lanes_ready = true;
+}
+
+static void send_job_end(struct receiver *r)
+{
+	struct message m = { .type = MSG_JOB_END };
+	struct haul_fault fault = { 0 };
+	haul_status st = job_digest_root(r->digest, r->totals.entries, &r->totals.root);
+
+	r->totals.is_durable = !(r->job->flags & JOB_NO_SYNC);
+	if (haul_ok(st)) {
+		r->totals.has_root = true;
+		m.job_end = (struct msg_job_end){ .entries = r->totals.entries,
+			                          .files = r->totals.files,
+			                          .bytes = r->totals.bytes,
+			                          .proven = r->totals.proven,
+			                          .unchanged = r->totals.unchanged,
+			                          .failed = r->totals.failed,
+			                          .root = r->totals.root,
+			                          .is_durable = r->totals.is_durable,
+			                          .wait_disk_ms = r->totals.own.disk / 1000000,
+			                          .wait_peer_ms = r->totals.own.peer / 1000000,
+			                          .cpu_ms = r->totals.own.cpu / 1000000 };
+		st = control_link_send(r->job->link, &m, &fault);
+	}
+	if (haul_failed(st)) {
+		receiver_fail(r, st, &fault);
+		return;
+	}
+	r->own_end_sent = true;
+	receiver_check_end(r);
+}
+
+static void on_lanes_ended(void *owner)
+{
+	struct receiver *r = owner;
+
+	r->totals.own = r->lanes.times;
+	if (r->state == RECEIVER_STOPPING) {
+		maybe_farewell(r);
+		return;
+	}
+	r->state = RECEIVER_AGREEING;
+	send_job_end(r);
+}
+
+static void on_lane_failed(void *owner, haul_status st, const struct haul_fault *fault)
+{
+	receiver_fail(owner, st, fault);
+}
+
+static void agree(struct receiver *r)
+{
+	struct message done = { .type = MSG_DONE };
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (!digest_equal(&r->peer_end.root, &r->totals.root) || r->peer_end.entries != r->totals.entries) {
+		st = haul_fault_set(&fault, HAUL_ROOT_MISMATCH, "the two ends do not agree on what was transferred");
+		receiver_fail(r, st, &fault);
+		return;
+	}
+	r->totals.peer.disk = r->peer_end.wait_disk_ms * 1000000;
+	r->totals.peer.peer = r->peer_end.wait_peer_ms * 1000000;
+	r->totals.peer.cpu = r->peer_end.cpu_ms * 1000000;
+	st = control_link_send(r->job->link, &done, &fault);
+	if (haul_failed(st))
+		receiver_fail(r, st, &fault);
+	else
+		r->done_sent = true;
+}
+
+void receiver_check_end(struct receiver *r)
+{
+	if (r->state == RECEIVER_STOPPING)
+		maybe_farewell(r);
+	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == 0 && !r->dir_ends && r->lanes_ready &&
+	    receiver_out_is_empty(r)) {
+		r->state = RECEIVER_CLOSING;
+		lane_set_finish(&r->lanes);
+	}
+	if (r->state == RECEIVER_AGREEING && r->own_end_sent && r->peer_end_seen && !r->done_sent)
+		agree(r);
+}
+
+static void on_done(struct receiver *r)
+{
+	if (!r->done_sent) {
+		receiver_fail(r, HAUL_BAD_MOVE, NULL);
+		return;
+	}
+	control_link_finish(r->job->link);
+	r->state = RECEIVER_STOPPING;
+	maybe_farewell(r);
+}
+
+void receiver_message(struct receiver *r, const struct message *m)
+{
+	if (r->state == RECEIVER_STOPPING || r->state == RECEIVER_ENDED)
+		return;
+	switch (m->type) {
+	case MSG_MANIFEST:
+		receiver_manifest(r, &m->manifest);
+		break;
+	case MSG_MANIFEST_END:
+		r->manifest_ended = true;
+		r->totals.scan_is_complete = true;
+		break;
+	case MSG_FAILED:
+		receiver_failures(r, &m->failed);
+		break;
+	case MSG_OWNERS:
+		break; /* owners are not kept by this version */
+	case MSG_JOB_END:
+		r->peer_end = m->job_end;
+		r->peer_end_seen = true;
+		receiver_check_end(r);
+		break;
+	case MSG_DONE:
+		on_done(r);
+		break;
+	default:
+		receiver_fail(r, HAUL_UNSUPPORTED, NULL);
+		break;
+	}
+}
+
+void receiver_writable(struct receiver *r)
+{
+	if (r->state == RECEIVER_RUNNING)
+		receiver_flush(r);
+}
+
+void receiver_begin(struct receiver *r)
+{
+	struct message m = { .type = MSG_CREDIT, .credit = { JOB_WINDOW_RECORDS, JOB_WINDOW_BYTES } };
+	struct haul_fault fault = { 0 };
+	haul_status st = control_link_send(r->job->link, &m, &fault);
+
+	if (haul_failed(st))
+		receiver_fail(r, st, &fault);
+}
+
+void receiver_set_rights(struct receiver *r, uint64_t rights)
+{
+	atomic_store(&r->store.rights, rights);
+}
+
+static void set_up_lanes(struct receiver *r)
+{
+	r->lanes.job = r->job->lane;
+	r->lanes.job.role = LANE_RECEIVES;
+	r->lanes.job.main = r->job->mailbox;
+	r->lanes.count = r->job->lanes;
+	r->lanes.owner = r;
+	r->lanes.on_report = receiver_on_report;
+	r->lanes.on_joined = on_lanes_joined;
+	r->lanes.on_ended = on_lanes_ended;
+	r->lanes.on_failed = on_lane_failed;
+	lane_set_open(&r->lanes);
+}
+
+static haul_status open_root(struct receiver *r)
+{
+	struct dir_node *root = calloc(1, sizeof(*root));
+
+	if (!root)
+		return HAUL_NO_MEMORY;
+	root->index = HAUL_NO_INDEX;
+	root->refs = 2; /* ours and the stack's */
+	root->path = calloc(1, 1);
+	root->is_missing = !r->place;
+	r->root = root;
+	r->open_dirs = calloc(16, sizeof(struct dir_node *));
+	r->open_cap = 16;
+	if (!root->path || !r->open_dirs)
+		return HAUL_NO_MEMORY;
+	r->open_dirs[r->open_count++] = root;
+	return HAUL_OK;
+}
+
+static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
+{
+	struct store_config store = { .place = r->place,
+		                      .root_fd = r->cfg.root_fd,
+		                      .verb = r->job->verb,
+		                      .flags = r->job->flags,
+		                      .time_window_ns = r->job->modify_window_ns,
+		                      .direct = r->job->direct,
+		                      .main = r->job->mailbox };
+	const struct commit_config commit = { .place = r->place,
+		                              .no_sync = r->job->flags & JOB_NO_SYNC,
+		                              .main = r->job->mailbox,
+		                              .on_committed = receiver_on_committed };
+	haul_status st;
+
+	if (r->place && place_time_step_ns(r->place) > store.time_window_ns)
+		store.time_window_ns = place_time_step_ns(r->place);
+	r->store.on_looked = receiver_on_looked;
+	r->store.on_opened = receiver_on_opened;
+	r->store.on_dir_end = receiver_on_dir_end;
+	st = store_start(&r->store, &store, r->cfg.rights, fault);
+	if (haul_failed(st))
+		return st;
+	st = commit_start(&r->commit, &commit, fault);
+	if (haul_failed(st))
+		store_stop(&r->store);
+	r->threads_run = haul_ok(st);
+	return st;
+}
+
+static haul_status open_all(struct receiver *r, struct haul_fault *fault)
+{
+	bool is_writing = r->job->verb == JOB_COPY && !(r->job->flags & JOB_DRY_RUN);
+	haul_status st = HAUL_OK;
+
+	if (r->cfg.root_fd >= 0)
+		st = place_open(r->cfg.root_fd, is_writing ? r->cfg.private_fd : -1, &r->place, fault);
+	if (haul_ok(st))
+		st = open_root(r);
+	if (haul_ok(st))
+		st = job_digest_new(r->job->scratch_dir, &r->digest, fault);
+	if (haul_ok(st))
+		st = start_threads(r, fault);
+	if (haul_ok(st))
+		st = receiver_out_open(r);
+	return st;
+}
+
+haul_status receiver_new(const struct receiver_config *cfg, struct receiver **ret_receiver, struct haul_fault *fault)
+{
+	struct receiver *r = calloc(1, sizeof(*r));
+	haul_status st;
+
+	if (!r)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a job");
+	r->cfg = *cfg;
+	r->job = &r->cfg.job;
+	list_init(&r->waiting);
+	list_init(&r->grants_due);
+	set_up_lanes(r);
+	st = open_all(r, fault);
+	if (haul_failed(st)) {
+		stop_threads(r);
+		receiver_free(r);
+		return st;
+	}
+	*ret_receiver = r;
+	return HAUL_OK;
+}
+
+void receiver_free(struct receiver *r)
+{
+	struct recv_entry *e;
+
+	if (!r)
+		return;
+	while ((e = index_map_remove_any(&r->entries))) {
+		partial_discard(&e->partial);
+		recv_entry_free(e);
+	}
+	while (r->open_count)
+		dir_node_drop(r->open_dirs[--r->open_count]);
+	dir_node_drop(r->root);
+	free(r->open_dirs);
+	index_map_close(&r->entries);
+	receiver_out_free(r);
+	job_digest_free(r->digest);
+	place_close(r->place);
+	free(r);
+}
+
+struct lane_set *receiver_lanes(struct receiver *r)
+{
+	return &r->lanes;
+}
+
+const struct job_totals *receiver_totals(const struct receiver *r)
+{
+	return &r->totals;
+}
+
+const char *receiver_describe(const struct receiver *r, char *ret_text, size_t cap)
+{
+	static const char *const names[] = { "running", "closing", "agreeing", "stopping", "ended" };
+
+	(void)snprintf(ret_text, cap, "receiver %s: %zu entries without result, %u files open, %u with threads",
+	               names[r->state], r->entries.count, r->open_files, r->in_threads);
+	return ret_text;
+}

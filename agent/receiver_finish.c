@@ -1,0 +1,232 @@
+/* The ends of an entry: released by the lanes, committed, failed, reported. */
+#include "agent/receiver_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void close_slot(struct recv_entry *e)
+{
+	struct receiver *r = e->receiver;
+
+	if (!e->counts_open)
+		return;
+	e->counts_open = false;
+	r->open_files--;
+	receiver_next_files(r);
+}
+
+void receiver_commit(struct recv_entry *e, enum commit_kind kind)
+{
+	struct receiver *r = e->receiver;
+
+	e->commit = kind;
+	e->phase = RECV_COMMITTING;
+	r->in_threads++;
+	commit_post(&r->commit, e);
+	receiver_settle(e); /* only now: its directory's commit has to come behind it */
+}
+
+/* A failed entry whose grant is gone: what has arrived of it goes too. */
+static void drop_content(struct recv_entry *e)
+{
+	if (e->partial.name[0])
+		receiver_commit(e, COMMIT_DISCARD);
+	else
+		receiver_result(e);
+}
+
+void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here)
+{
+	struct receiver *r = e->receiver;
+
+	if (haul_failed(e->code))
+		return;
+	e->code = st;
+	e->failed_here = here;
+	e->outcome = OUTCOME_FAILED;
+	if (e->phase == RECV_RELEASING) {
+		e->after = AFTER_FAILURE;
+		return;
+	}
+	if (e->verdict == VERDICT_SMALL)
+		r->small_due--;
+	if (e->grant) {
+		receiver_release_failed(e);
+		return;
+	}
+	list_remove(&e->link); /* its grant was due and has not gone out */
+	drop_content(e);
+}
+
+static void close_old(struct recv_entry *e)
+{
+	if (e->old.fd >= 0)
+		(void)disk_file_close(&e->old);
+	e->old.fd = -1;
+}
+
+/* Content again, or after all: another attempt, so that blocks of the old one are told apart. */
+static void fetch_content(struct recv_entry *e)
+{
+	struct receiver *r = e->receiver;
+	bool is_small = e->facts.size <= LANE_PACK_FILE_MAX;
+
+	close_old(e);
+	if (!e->may_replace && e->has_seen) {
+		e->code = HAUL_NO_RIGHT;
+		e->failed_here = true;
+		e->outcome = OUTCOME_FAILED;
+		receiver_result(e);
+		return;
+	}
+	e->attempt++;
+	e->has_root = false;
+	hash_tree_free(e->tree);
+	e->tree = NULL;
+	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
+	e->commit = is_small ? COMMIT_SMALL : COMMIT_BIG;
+	if (is_small) {
+		close_slot(e);
+		r->small_due++;
+		e->phase = RECV_ARRIVING;
+		list_push_back(&r->grants_due, &e->link);
+		return;
+	}
+	e->phase = RECV_OPENING;
+	r->in_threads++;
+	store_open(&r->store, e);
+}
+
+static void after_compare(struct recv_entry *e)
+{
+	close_old(e);
+	if (e->receiver->job->verb == JOB_COPY && e->outcome != OUTCOME_FAILED &&
+	    e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_replace)
+		receiver_commit(e, COMMIT_META);
+	else
+		receiver_result(e);
+}
+
+void receiver_released(struct recv_entry *e)
+{
+	switch (e->after) {
+	case AFTER_COMMIT:
+		receiver_commit(e, e->commit);
+		return;
+	case AFTER_FAILURE:
+		close_old(e);
+		drop_content(e);
+		return;
+	case AFTER_CONTENT:
+		fetch_content(e);
+		return;
+	case AFTER_BYTES:
+		e->attempt++;
+		e->phase = RECV_ARRIVING;
+		list_push_back(&e->receiver->grants_due, &e->link);
+		return;
+	case AFTER_RESULT:
+		after_compare(e);
+		return;
+	}
+}
+
+void receiver_on_committed(struct recv_entry *e)
+{
+	struct receiver *r = e->receiver;
+
+	r->in_threads--;
+	if (haul_failed(e->code))
+		e->outcome = OUTCOME_FAILED;
+	else if (e->commit != COMMIT_META && e->commit != COMMIT_DISCARD)
+		e->outcome = OUTCOME_PROVEN;
+	if (r->state != RECEIVER_RUNNING) {
+		receiver_check_end(r);
+		return;
+	}
+	receiver_result(e);
+}
+
+static haul_status record(struct receiver *r, const struct recv_entry *e)
+{
+	struct entry_record rec = { .kind = e->facts.kind,
+		                    .outcome = e->outcome,
+		                    .path = e->path,
+		                    .path_len = strlen(e->path),
+		                    .size = e->facts.size,
+		                    .link_target = e->link_target,
+		                    .link_target_len = e->link_target_len };
+	struct haul_digest digest;
+	haul_status st;
+
+	if (e->outcome == OUTCOME_PROVEN && e->has_root)
+		rec.root = e->root;
+	st = entry_digest(&rec, &digest);
+	return haul_ok(st) ? job_digest_put(r->digest, e->index, &digest) : st;
+}
+
+static void count(struct job_totals *t, const struct recv_entry *e)
+{
+	t->proven += e->outcome == OUTCOME_PROVEN;
+	t->unchanged += e->outcome == OUTCOME_UNCHANGED;
+	t->failed += e->outcome == OUTCOME_FAILED;
+	if (e->facts.kind != ENTRY_FILE)
+		return;
+	t->files_proven += e->outcome == OUTCOME_PROVEN;
+	t->files_unchanged += e->outcome == OUTCOME_UNCHANGED;
+	t->files_failed += e->outcome == OUTCOME_FAILED;
+	t->files_sent += e->outcome == OUTCOME_PROVEN && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG) &&
+	                 e->is_committed;
+	t->bytes_done += e->facts.size;
+}
+
+static void tell(struct receiver *r, const struct recv_entry *e)
+{
+	const struct job_entry je = { .path = e->path,
+		                      .kind = e->facts.kind,
+		                      .size = e->facts.size,
+		                      .outcome = e->outcome,
+		                      .code = e->code,
+		                      .failed_here = e->failed_here,
+		                      .changes = e->changes,
+		                      .has_offset = e->has_offset,
+		                      .offset = e->offset };
+	struct entry_result result = { .entry = e->index,
+		                       .attempt = e->attempt,
+		                       .outcome = e->outcome,
+		                       .code = (uint32_t)e->code.code,
+		                       .changes = e->changes,
+		                       .offset = e->offset,
+		                       .root = e->root };
+
+	if (e->is_committed)
+		result.flags |= RESULT_COMMITTED;
+	if (e->has_root && e->outcome == OUTCOME_PROVEN)
+		result.flags |= RESULT_HAS_ROOT;
+	if (e->has_offset)
+		result.flags |= RESULT_HAS_OFFSET;
+	out_result(r, &result, NULL);
+	if (r->job->cb.on_entry)
+		r->job->cb.on_entry(r->job->ctx, &je);
+}
+
+void receiver_result(struct recv_entry *e)
+{
+	struct receiver *r = e->receiver;
+	haul_status st = record(r, e);
+
+	if (haul_failed(st)) {
+		receiver_fail(r, st, NULL);
+		return;
+	}
+	e->phase = RECV_DONE;
+	receiver_settle(e);
+	close_slot(e);
+	count(&r->totals, e);
+	tell(r, e);
+	r->out.credit_records++;
+	(void)index_map_remove(&r->entries, e->index);
+	if (e->node)
+		e->node->entry = NULL;
+	recv_entry_free(e);
+}

@@ -1,0 +1,263 @@
+/*
+ * Manifest records become entries, in order: the store looks at each. Directories live as long as anything in them is in
+ * work; a directory is committed (final mode and times) when it has ended and everything in it is settled.
+ */
+#include "agent/receiver_parts.h"
+
+#include "peer-protocol/codec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dir_node_drop(struct dir_node *d)
+{
+	while (d && --d->refs == 0) {
+		struct dir_node *parent = d->parent;
+
+		for (size_t i = 0; i < d->name_count; i++)
+			free(d->names[i]);
+		free(d->names);
+		free(d->path);
+		free(d);
+		d = parent;
+	}
+}
+
+void recv_entry_free(struct recv_entry *e)
+{
+	dir_node_drop(e->dir);
+	dir_node_drop(e->node);
+	hash_tree_free(e->tree);
+	free(e->grant);
+	if (e->old.fd >= 0)
+		(void)disk_file_close(&e->old);
+	free(e->path);
+	free(e->link_target);
+	free(e);
+}
+
+static char *join(const char *dir, const struct text *name)
+{
+	size_t dir_len = strlen(dir), at = dir_len ? dir_len + 1 : 0;
+	char *path = malloc(at + name->len + 1);
+
+	if (!path)
+		return NULL;
+	if (dir_len) {
+		memcpy(path, dir, dir_len);
+		path[dir_len] = '/';
+	}
+	memcpy(path + at, name->at, name->len);
+	path[at + name->len] = '\0';
+	return path;
+}
+
+static struct dir_node *dir_node_new(struct dir_node *parent, uint64_t index, const char *path)
+{
+	struct dir_node *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->path = strdup(path);
+	if (!d->path) {
+		free(d);
+		return NULL;
+	}
+	d->index = index;
+	d->refs = 1;
+	d->parent = parent;
+	if (parent)
+		parent->refs++;
+	return d;
+}
+
+static haul_status push_dir(struct receiver *r, struct dir_node *d)
+{
+	if (r->open_count == r->open_cap) {
+		size_t cap = r->open_cap ? r->open_cap * 2 : 16;
+		struct dir_node **dirs = realloc(r->open_dirs, cap * sizeof(struct dir_node *));
+
+		if (!dirs)
+			return HAUL_NO_MEMORY;
+		r->open_dirs = dirs;
+		r->open_cap = cap;
+	}
+	r->open_dirs[r->open_count++] = d;
+	d->refs++;
+	return HAUL_OK;
+}
+
+/* The session has checked that the parent is open; the top of the stack is nearly always the one. */
+static struct dir_node *open_dir(struct receiver *r, uint64_t index)
+{
+	for (size_t i = r->open_count; i > 0; i--) {
+		if (r->open_dirs[i - 1]->index == index)
+			return r->open_dirs[i - 1];
+	}
+	return NULL;
+}
+
+/* Owner is not kept, so setuid and setgid would lend somebody else's rights: they are left out. */
+static uint32_t mode_to_keep(const struct manifest_entry *me)
+{
+	return me->kind == ENTRY_DIRECTORY ? me->mode & 01777 : me->mode & 0777;
+}
+
+static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry *me)
+{
+	e->index = me->index;
+	e->old.fd = -1;
+	e->first_bad = UINT64_MAX;
+	e->facts = (struct entry_facts){
+		.kind = me->kind, .mode = mode_to_keep(me), .size = me->size, .mtime = me->mtime
+	};
+	e->is_sparse = me->flags & ENTRY_SPARSE;
+	e->path = join(e->dir->path, &me->name);
+	if (!e->path)
+		return HAUL_NO_MEMORY;
+	if (me->kind != ENTRY_LINK)
+		return HAUL_OK;
+	e->link_target = strndup(me->link_target.at, me->link_target.len);
+	e->link_target_len = me->link_target.len;
+	return e->link_target ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+static haul_status make_entry(struct receiver *r, const struct manifest_entry *me, struct recv_entry **ret_entry)
+{
+	struct dir_node *dir = open_dir(r, me->parent);
+	struct recv_entry *e;
+	haul_status st;
+
+	if (!dir)
+		return HAUL_NOT_ANNOUNCED;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return HAUL_NO_MEMORY;
+	e->receiver = r;
+	e->dir = dir;
+	dir->refs++;
+	list_init(&e->link);
+	st = fill_entry(e, me);
+	if (haul_ok(st) && me->kind == ENTRY_DIRECTORY) {
+		e->node = dir_node_new(dir, me->index, e->path);
+		st = e->node ? push_dir(r, e->node) : HAUL_NO_MEMORY;
+		if (e->node)
+			e->node->entry = e;
+	}
+	if (haul_ok(st))
+		st = index_map_put(&r->entries, e->index, e);
+	if (haul_failed(st)) {
+		recv_entry_free(e);
+		return st;
+	}
+	dir->unsettled++;
+	*ret_entry = e;
+	return HAUL_OK;
+}
+
+static haul_status on_entry(struct receiver *r, const struct manifest_entry *me)
+{
+	struct recv_entry *e = NULL;
+	haul_status st = make_entry(r, me, &e);
+
+	if (haul_failed(st))
+		return st;
+	r->announced++;
+	r->totals.entries++;
+	if (me->kind == ENTRY_FILE) {
+		r->totals.files++;
+		r->totals.bytes += me->size;
+	}
+	r->in_threads++;
+	store_look(&r->store, e);
+	return HAUL_OK;
+}
+
+/* The directory's own commit can go: everything in it has been posted before it. */
+static void dir_is_settled(struct receiver *r, struct dir_node *d)
+{
+	struct recv_entry *e = d->entry;
+
+	(void)r;
+	if (!e || !d->has_ended || d->unsettled || e->phase != RECV_WAITING)
+		return;
+	receiver_commit(e, COMMIT_DIRECTORY);
+}
+
+void receiver_settle(struct recv_entry *e)
+{
+	if (e->is_settled)
+		return;
+	e->is_settled = true;
+	e->dir->unsettled--;
+	dir_is_settled(e->receiver, e->dir);
+}
+
+static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end *end)
+{
+	struct dir_node *d = r->open_count ? r->open_dirs[r->open_count - 1] : NULL;
+
+	if (!d || d->index != end->directory)
+		return HAUL_NOT_ANNOUNCED;
+	if (!end->is_complete) {
+		const struct job_entry je = { .path = d->path,
+			                      .kind = ENTRY_DIRECTORY,
+			                      .outcome = OUTCOME_FAILED,
+			                      .code = haul_status_from_number(end->error) };
+
+		if (r->job->cb.on_entry)
+			r->job->cb.on_entry(r->job->ctx, &je);
+	}
+	r->open_count--; /* the reference goes on to the store */
+	r->dir_ends++;
+	return store_dir_end(&r->store, r, d);
+}
+
+static void tell_surplus(struct receiver *r, struct dir_node *d, const char *name)
+{
+	const struct text t = { name, strlen(name) };
+	char *path = join(d->path, &t);
+	struct entry_result result = { .entry = HAUL_NO_INDEX, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS };
+	const struct job_entry je = { .path = path, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS };
+
+	if (!path) {
+		receiver_fail(r, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	if (r->job->cb.on_entry)
+		r->job->cb.on_entry(r->job->ctx, &je);
+	result.detail = (struct text){ path, strlen(path) < MESSAGE_TEXT_MAX ? strlen(path) : MESSAGE_TEXT_MAX };
+	out_result(r, &result, path);
+}
+
+void receiver_on_dir_end(struct receiver *r, struct dir_node *d, char **surplus, size_t count)
+{
+	r->dir_ends--;
+	for (size_t i = 0; i < count; i++) {
+		if (r->state == RECEIVER_RUNNING)
+			tell_surplus(r, d, surplus[i]);
+		free(surplus[i]);
+	}
+	free(surplus);
+	r->out.credit_records++;
+	d->has_ended = true;
+	if (r->state == RECEIVER_RUNNING)
+		dir_is_settled(r, d);
+	dir_node_drop(d);
+}
+
+void receiver_manifest(struct receiver *r, const struct msg_manifest *m)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st = HAUL_OK;
+
+	for (size_t i = 0; i < m->record_count && haul_ok(st); i++) {
+		const struct manifest_record *rec = &m->records[i];
+
+		r->out.credit_bytes += manifest_record_bytes_max(rec);
+		st = rec->type == RECORD_ENTRY ? on_entry(r, &rec->entry) : on_dir_end(r, &rec->dir_end);
+	}
+	if (haul_failed(st))
+		receiver_fail(r, haul_fault_set(&fault, st, "the manifest cannot be followed"), &fault);
+}

@@ -1,0 +1,105 @@
+/*
+ * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
+ * lanes), receiver_finish.c (commit, result) and receiver_out.c (messages out). Main loop only.
+ */
+#ifndef HAUL_AGENT_RECEIVER_PARTS_H
+#define HAUL_AGENT_RECEIVER_PARTS_H
+
+#include "agent/commit.h"
+#include "agent/index_map.h"
+#include "agent/receiver.h"
+#include "agent/store.h"
+#include "engine/entry_digest.h"
+
+/*
+ *  RUNNING --all announced, every entry has its result--> CLOSING --lanes ended--> AGREEING --DONE both ways--> ENDED
+ *     +---------------- fault, stop ------------------------+------------------------+--> STOPPING --all gone--> ENDED
+ */
+enum receiver_state { RECEIVER_RUNNING, RECEIVER_CLOSING, RECEIVER_AGREEING, RECEIVER_STOPPING, RECEIVER_ENDED };
+
+enum { RECEIVER_REPAIRS_MAX = 3 }; /* times an entry's wrong leaves are asked for again */
+
+/* What goes out with the next turn of the loop. Arrays grow with the window and no further. */
+struct receiver_out {
+	uv_prepare_t prepare;
+	struct want *wants;
+	size_t want_count, want_cap;
+	struct entry_result *results;
+	size_t result_count, result_cap;
+	char **result_texts; /* owned details, parallel to results, NULL entries */
+	struct ack *acks;
+	size_t ack_count, ack_cap;
+	uint64_t credit_records, credit_bytes;
+};
+
+struct receiver {
+	struct receiver_config cfg;
+	struct job_config *job; /* = &cfg.job */
+	enum receiver_state state;
+	struct place *place;
+	struct store store;
+	struct commit commit;
+	bool threads_run;
+	struct lane_set lanes;
+	bool lanes_ready;
+	struct index_map entries;   /* index -> recv_entry, until the result */
+	struct dir_node *root;      /* of the job */
+	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
+	size_t open_count, open_cap;
+	bool manifest_ended;
+	uint64_t announced;
+	struct list waiting;        /* big files whose turn has not come */
+	unsigned open_files;
+	uint64_t small_due;         /* small files wanted and not yet arrived */
+	struct list grants_due;     /* entries to be granted and wanted with the next flush */
+	unsigned in_threads;        /* entries with store or commit */
+	unsigned dir_ends;          /* with the store */
+	struct receiver_out out;
+	bool out_closed;
+	struct job_digest *digest;
+	struct job_totals totals;
+	haul_status why;
+	struct haul_fault fault;
+	bool own_end_sent, peer_end_seen, done_sent;
+	struct msg_job_end peer_end;
+	struct mail farewell;
+};
+
+/* receiver.c */
+void receiver_fail(struct receiver *r, haul_status st, const struct haul_fault *fault);
+void receiver_check_end(struct receiver *r);
+
+/* receiver_manifest.c */
+void receiver_manifest(struct receiver *r, const struct msg_manifest *m);
+void receiver_on_dir_end(struct receiver *r, struct dir_node *d, char **surplus, size_t count);
+void dir_node_drop(struct dir_node *d);
+void recv_entry_free(struct recv_entry *e);
+void receiver_settle(struct recv_entry *e); /* the entry no longer holds up its directory */
+
+/* receiver_data.c */
+void receiver_on_looked(struct recv_entry *e);
+void receiver_on_opened(struct recv_entry *e);
+void receiver_grant_due(struct receiver *r); /* grant and want what has gathered; before the flush */
+void receiver_next_files(struct receiver *r);
+void receiver_on_report(void *owner, struct lane_report *report);
+void receiver_failures(struct receiver *r, const struct msg_failed *m);
+void receiver_release_failed(struct recv_entry *e); /* the lanes let go of it, then it fails */
+
+/* receiver_finish.c */
+void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);
+void receiver_released(struct recv_entry *e);
+void receiver_commit(struct recv_entry *e, enum commit_kind kind);
+void receiver_on_committed(struct recv_entry *e);
+void receiver_result(struct recv_entry *e); /* the end of an entry; it may be freed */
+
+/* receiver_out.c */
+haul_status receiver_out_open(struct receiver *r);
+void receiver_out_close(struct receiver *r, uv_close_cb closed);
+void receiver_out_free(struct receiver *r);
+void out_want(struct receiver *r, const struct want *w);
+void out_result(struct receiver *r, const struct entry_result *result, char *text /* taken, or NULL */);
+void out_ack(struct receiver *r, const struct ack *a);
+void receiver_flush(struct receiver *r);
+bool receiver_out_is_empty(const struct receiver *r);
+
+#endif

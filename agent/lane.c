@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const unsigned phase_moves[] = {
 	[LANE_JOINING] = 1u << LANE_RUNNING | 1u << LANE_STOPPING,

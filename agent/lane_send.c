@@ -219,7 +219,9 @@ static void put_items(struct send_block *b)
 	to = b->block->data + b->pack_offset;
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct lane_pack_entry *e = &b->report->items[i];
-		struct lane_pack_item item = { e->entry, e->attempt, (uint32_t)e->bytes, e->digest };
+		struct lane_pack_item item = {
+			.entry = e->entry, .attempt = e->attempt, .bytes = (uint32_t)e->bytes, .digest = e->digest
+		};
 
 		if (haul_failed(e->status))
 			continue;

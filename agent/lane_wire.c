@@ -7,6 +7,7 @@
 #include "agent/lane_dial.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void wire_is_closed(void *ctx)
 {

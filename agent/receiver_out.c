@@ -86,7 +86,7 @@ void out_result(struct receiver *r, const struct entry_result *result, char *tex
 }
 
 /* One message; false: the link is full, or the job has failed. */
-static bool send(struct receiver *r, const struct message *m)
+static bool say(struct receiver *r, const struct message *m)
 {
 	struct haul_fault fault = { 0 };
 	haul_status st = control_link_send(r->job->link, m, &fault);
@@ -118,7 +118,7 @@ static void flush_wants(struct receiver *r)
 		size_t n = at_most(r->out.want_count, JOB_BATCH_RECORDS);
 		struct message m = { .type = MSG_WANT, .want = { r->out.wants, n } };
 
-		if (!send(r, &m))
+		if (!say(r, &m))
 			return;
 		wants_gone(r, n);
 	}
@@ -130,7 +130,7 @@ static void flush_results(struct receiver *r)
 		size_t n = at_most(r->out.result_count, RESULT_BATCH), left = r->out.result_count - n;
 		struct message m = { .type = MSG_RESULT, .result = { r->out.results, n } };
 
-		if (!send(r, &m))
+		if (!say(r, &m))
 			return;
 		for (size_t i = 0; i < n; i++)
 			free(r->out.result_texts[i]);
@@ -146,7 +146,7 @@ static void flush_acks(struct receiver *r)
 		size_t n = at_most(r->out.ack_count, JOB_BATCH_RECORDS);
 		struct message m = { .type = MSG_ACK, .ack = { r->out.acks, n } };
 
-		if (!send(r, &m))
+		if (!say(r, &m))
 			return;
 		memmove(r->out.acks, r->out.acks + n, (r->out.ack_count - n) * sizeof(*r->out.acks));
 		r->out.ack_count -= n;
@@ -160,7 +160,7 @@ static void flush_credit(struct receiver *r)
 
 	if (r->manifest_ended || r->out.credit_records < JOB_WINDOW_RECORDS / 8)
 		return;
-	if (!send(r, &m))
+	if (!say(r, &m))
 		return;
 	r->out.credit_records = r->out.credit_bytes = 0;
 }

@@ -4,6 +4,8 @@
  */
 #include "agent/sender_parts.h"
 
+#include "peer-protocol/codec.h"
+
 #include <stdlib.h>
 #include <string.h>
 

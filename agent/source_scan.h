@@ -8,6 +8,8 @@
 #include "agent/mail.h"
 #include "engine/scan.h"
 
+#include <stdatomic.h>
+
 enum { SOURCE_SCAN_BATCH = 512, SOURCE_SCAN_BATCHES = 3 };
 
 /* One item of a scan with its own strings; freed with the batch unless taken (set to NULL). */

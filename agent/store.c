@@ -323,8 +323,7 @@ void store_look(struct store *s, struct recv_entry *e)
 
 static void open_content(struct store *s, struct recv_entry *e)
 {
-	struct partial_options options = { .size = e->facts.size, .is_sparse = e->is_sparse, .direct = s->cfg.direct };
-	haul_status st = partial_create(s->cfg.place, e->path, &options, &e->partial, NULL);
+	haul_status st = partial_create(s->cfg.place, e->path, e->facts.size, s->cfg.direct, &e->partial, NULL);
 
 	if (haul_failed(st))
 		e->code = st;

@@ -140,8 +140,10 @@ static haul_status read_records(struct layout_reader *r, const struct field *f, 
 	if (!count)
 		return HAUL_OK;
 	st = arena_take(r->arena, count, f->of->bytes, &first);
+	r->depth++;
 	for (size_t i = 0; haul_ok(st) && i < count; i++)
 		st = layout_read(r, f->of, (uint8_t *)first + i * f->of->bytes);
+	r->depth--;
 	if (haul_ok(st))
 		put_array(f, record, first, count);
 	return st;
@@ -222,8 +224,10 @@ haul_status layout_read(struct layout_reader *r, const struct layout *l, void *r
 	own += l->field_count;
 	if (count < own || count > own + APPENDED_MAX)
 		return HAUL_BAD_FRAME;
+	r->depth++;
 	st = read_fields(r, l, body);
 	for (size_t i = own; haul_ok(st) && i < count; i++)
-		st = pack_skip(&r->in, PACK_DEPTH_MAX - 2);
+		st = pack_skip(&r->in, PACK_DEPTH_MAX - r->depth);
+	r->depth--;
 	return st;
 }

@@ -12,6 +12,7 @@
 struct layout_reader {
 	struct pack_reader in; /* texts of the record stay borrowed from its data */
 	struct arena *arena;   /* arrays of the record */
+	unsigned depth;        /* arrays that are open around what is read next */
 };
 
 /*

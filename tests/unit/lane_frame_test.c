@@ -46,6 +46,7 @@ static void headers_have_their_golden_bytes(void **state)
 		lane_header_encode(&samples[i].header, bytes);
 		hex_of_bytes(bytes, sizeof(bytes), hex);
 		assert_string_equal(hex, samples[i].hex);
+		assert_true(is_documented(hex));
 		assert_ok(lane_header_decode(bytes, &h));
 		lane_header_encode(&h, again);
 		assert_memory_equal(bytes, again, sizeof(bytes));
@@ -145,11 +146,14 @@ static void pack_items_have_their_golden_bytes(void **state)
 	};
 	uint8_t table[64], own[LANE_PACK_ITEM_BYTES];
 	struct lane_pack_item items[2];
+	char own_hex[2 * LANE_PACK_ITEM_BYTES + 1];
 
 	(void)state;
 	(void)bytes_of_hex(hex, table, sizeof(table));
 	lane_pack_item_encode(&item, own);
 	assert_memory_equal(own, table, sizeof(own));
+	hex_of_bytes(own, sizeof(own), own_hex);
+	assert_true(is_documented(own_hex));
 	assert_ok(lane_pack_items_decode(table, 2, 500, items));
 	assert_true(items[0].entry == 256 && items[0].attempt == 2 && items[0].bytes == 500);
 	assert_true(items[0].digest.bytes[15] == 0xbb && items[1].entry == 257 && items[1].bytes == 0);

@@ -1,9 +1,10 @@
-/* The samples as C values. Their bytes are in message_golden.inc, written once by hand and eye, never by the encoder.
+/* The samples as C values. Their bytes are in message_golden.inc, which was not made by the encoder.
  */
 #include "message_samples.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define T(literal)                                                                                                     \
@@ -297,4 +298,31 @@ void hex_of_bytes(const uint8_t *bytes, size_t len, char *ret_hex)
 		ret_hex[2 * i + 1] = digits[bytes[i] & 15];
 	}
 	ret_hex[2 * len] = 0;
+}
+
+/* The page without white space; it lasts as long as the test. */
+static char *protocol_page(void)
+{
+	FILE *f = fopen(HAUL_PROTOCOL_MD, "r");
+	char *page = malloc(1 << 20);
+	size_t len = 0;
+	int c;
+
+	assert(f && page);
+	while ((c = fgetc(f)) != EOF && len < (1 << 20) - 1) {
+		if (c != ' ' && c != '\n')
+			page[len++] = (char)c;
+	}
+	page[len] = 0;
+	(void)fclose(f);
+	return page;
+}
+
+bool is_documented(const char *hex)
+{
+	char *page = protocol_page();
+	bool is_there = strstr(page, hex) != NULL;
+
+	free(page);
+	return is_there;
 }

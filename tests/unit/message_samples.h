@@ -19,4 +19,7 @@ size_t bytes_of_hex(const char *hex, uint8_t *ret_bytes, size_t cap);
 /* The other way round; ret_hex has room for 2 * len + 1. */
 void hex_of_bytes(const uint8_t *bytes, size_t len, char *ret_hex);
 
+/* Whether docs/PROTOCOL.md has these digits, wherever it breaks the lines. */
+bool is_documented(const char *hex);
+
 #endif

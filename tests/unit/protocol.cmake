@@ -5,3 +5,7 @@ haul_unit_test(control_session SOURCES control_pair.c LIBS haul_protocol)
 haul_unit_test(manifest_track SOURCES control_pair.c LIBS haul_protocol)
 haul_unit_test(lane_frame SOURCES message_samples.c LIBS haul_protocol)
 haul_unit_test(lane_session LIBS haul_protocol)
+# The page's golden bytes are part of the tests.
+foreach(name codec codec_bounds lane_frame)
+  target_compile_definitions(${name}_test PRIVATE HAUL_PROTOCOL_MD="${PROJECT_SOURCE_DIR}/docs/PROTOCOL.md")
+endforeach()

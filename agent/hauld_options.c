@@ -42,23 +42,24 @@ static const struct option known[] = {
 
 const char *hauld_help(void)
 {
-	return "usage: hauld [--listen ADDR[:PORT]]... [--home DIR | --system] [--memory SIZE] [-v]\n"
+	return "usage: hauld [--listen ADDR[:PORT]]... [--home DIR | --system]\n"
+	       "             [--memory SIZE] [-v]\n"
 	       "\n"
-	       "The haul agent: serves the shares of this machine to the devices it knows, in the\n"
-	       "foreground, until it is terminated. Shares and peers are set with haul share and\n"
-	       "haul peer; a running hauld of the same home takes the changes at once.\n"
+	       "The haul agent: serves the shares of this machine to the devices it knows, in\n"
+	       "the foreground, until it is terminated. Shares and peers are set with haul share\n"
+	       "and haul peer; a running hauld of the same home takes the changes at once.\n"
 	       "\n"
-	       "  --listen ADDR[:PORT]  numeric address, IPv6 in brackets; repeatable; port 0 picks a\n"
-	       "                        free one (default 0.0.0.0:42850 and [::]:42850)\n"
-	       "  --home DIR            use DIR instead of the user's home of haul (see haul id)\n"
+	       "  --listen ADDR[:PORT]  numeric address, IPv6 in brackets; may be repeated; port\n"
+	       "                        0 picks a free one (default 0.0.0.0:42850, [::]:42850)\n"
+	       "  --home DIR            use DIR instead of the user's own home of haul\n"
 	       "  --system              use /etc/haul and /var/lib/haul\n"
 	       "  --memory SIZE         for blocks in flight of all transfers (default 256M)\n"
 	       "  -v                    log more; twice for still more\n"
 	       "  -h, --help            this text\n"
 	       "  --version             the version\n"
 	       "\n"
-	       "Prints `listening ADDR:PORT` for each address. SIGTERM stops, SIGHUP reads peers and\n"
-	       "shares again.\n";
+	       "Prints `listening ADDR:PORT` for each address. SIGTERM stops, SIGHUP reads peers\n"
+	       "and shares again.\n";
 }
 
 static haul_status refuse_address(const char *text, struct haul_fault *fault)

@@ -2,11 +2,16 @@
 include(GNUInstallDirs)
 set(HAUL_SYSTEMD_DIR lib/systemd CACHE PATH "where systemd looks for units, below the prefix")
 
-set(HAUL_BINDIR ${CMAKE_INSTALL_FULL_BINDIR})
-configure_file(${PROJECT_SOURCE_DIR}/agent/hauld.service ${PROJECT_BINARY_DIR}/units/system/hauld.service @ONLY)
-configure_file(${PROJECT_SOURCE_DIR}/agent/hauld.user.service ${PROJECT_BINARY_DIR}/units/user/hauld.service @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/units/system/hauld.service DESTINATION ${HAUL_SYSTEMD_DIR}/system)
-install(FILES ${PROJECT_BINARY_DIR}/units/user/hauld.service DESTINATION ${HAUL_SYSTEMD_DIR}/user)
+# The units name hauld's place, which is only known when it is installed (--prefix).
+foreach(kind system user)
+  set(unit_${kind} ${PROJECT_BINARY_DIR}/units/${kind}/hauld.service)
+endforeach()
+install(CODE "
+  set(HAUL_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/agent/hauld.service\" \"${unit_system}\" @ONLY)
+  configure_file(\"${PROJECT_SOURCE_DIR}/agent/hauld.user.service\" \"${unit_user}\" @ONLY)")
+install(FILES ${unit_system} DESTINATION ${HAUL_SYSTEMD_DIR}/system)
+install(FILES ${unit_user} DESTINATION ${HAUL_SYSTEMD_DIR}/user)
 
 foreach(program haul hauld)
   if(TARGET ${program})

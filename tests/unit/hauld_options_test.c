@@ -151,7 +151,7 @@ static void test_help_fits(void **state)
 	while (*line) {
 		size_t len = strcspn(line, "\n");
 
-		assert_true(len <= 88);
+		assert_true(len <= 80);
 		line += len + 1;
 	}
 }

@@ -264,7 +264,10 @@ static const struct message job_end = {
 		     .unchanged = 1,
 		     .failed = 0,
 		     .root = { { 0xee, [15] = 0x11 } },
-		     .is_durable = true },
+		     .is_durable = true,
+		     .wait_disk_ms = 1200,
+		     .wait_peer_ms = 300,
+		     .cpu_ms = 5 },
 };
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };

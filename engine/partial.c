@@ -12,10 +12,11 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool job_directory_will_do(const struct place *p, const struct dir_traits *target)
+bool job_directory_will_do(const struct place *p, const struct dir_traits *target)
 {
 	const struct dir_traits *job = &p->job_traits;
 
@@ -89,6 +90,8 @@ static haul_status create_sized(struct partial *f, enum direct_mode mode, struct
 
 	if (fd < 0)
 		return haul_status_from_errno(errno);
+	if (f->owns_dir)
+		(void)flock(fd, LOCK_EX | LOCK_NB); /* against sweeps; where there are no locks, its times tell */
 	st = preallocate(fd, f->size);
 	if (haul_ok(st))
 		st = disk_file_open(&f->file, fd, mode, f->size, fault);

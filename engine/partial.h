@@ -5,7 +5,8 @@
  * job's own, held by a lock for as long as the job lives. Directories of jobs that died are removed when the next one
  * opens the place; an empty `.haul/` goes with the last job. Where `.haul/` will not do (another file system below the
  * root, a setgid or default-ACL directory, `.haul/` cannot be made), the partial lies in the target directory itself as
- * `.haul.<32 hex>.part`. Every operation is beneath the root handle (beneath.h). Blocking.
+ * `.haul.<32 hex>.part`; dead ones there go after a day, when a job opens or finishes that directory. Every operation
+ * is beneath the root handle (beneath.h). Blocking.
  *
  * Thread: partial_create_small() may be called from several threads at once; everything else from one.
  */

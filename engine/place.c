@@ -34,6 +34,7 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	/* A root that may not be read: any other handle on its file system serves. */
 	if (p->sync_fd < 0 && p->job_fd >= 0 && p->job_traits.device == p->root_device)
 		p->sync_fd = fcntl(p->job_fd, F_DUPFD_CLOEXEC, 3);
+	place_sweep_target(p, root_fd, time(NULL));
 	*ret_place = p;
 	return HAUL_OK;
 }
@@ -142,6 +143,7 @@ haul_status place_finish_directory(struct place *p, const char *path, const stru
 	}
 	if (haul_failed(st))
 		return st;
+	place_sweep_target(p, fd, time(NULL));
 	st = is_path_only ? meta_apply_by_path_handle(fd, meta) : meta_apply(fd, meta, false);
 	if (haul_ok(st) && sync)
 		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)

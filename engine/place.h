@@ -5,6 +5,7 @@
 #include "engine/partial.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #define PLACE_PRIVATE_NAME ".haul"
 
@@ -38,6 +39,19 @@ void place_private_close(struct place *p);
 
 /* Traits of a directory handle (O_PATH is fine). */
 void dir_traits_of(int dir_fd, struct dir_traits *ret_traits);
+
+/* Whether a partial for something in such a directory may lie in the job's own. */
+bool job_directory_will_do(const struct place *p, const struct dir_traits *target);
+
+/* Remove partials that nobody has touched for a day, if this is a directory where partials lie. */
+void place_sweep_target(const struct place *p, int dir_fd, time_t now);
+
+/* Calls act for each name in the directory, "." and ".." too; nothing when it may not be read. */
+typedef void name_fn(int dir_fd, const char *name, void *context);
+void for_each_name(int dir_fd, name_fn *act, void *context);
+
+/* Whether the text begins with that many lower-case hexadecimal digits. */
+bool is_hex(const char *text, size_t chars);
 
 /* `chars` random lower-case hexadecimal digits and a NUL. */
 HAUL_MUST_USE haul_status random_hex(char *ret_text, size_t chars);

@@ -9,7 +9,6 @@
  */
 #include "engine/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -107,43 +106,28 @@ static int open_locked(int private_fd)
 	return -1;
 }
 
-/* Calls act(dir_fd, name) for each name in the directory. */
-static void for_each_name(int dir_fd, void (*act)(int dir_fd, const char *name))
-{
-	int fd = openat(dir_fd, ".", DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-
-	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd);
-		return;
-	}
-	while ((e = readdir(dir)))
-		act(dir_fd, e->d_name);
-	(void)closedir(dir);
-}
-
 /* Only what a job makes: files and links. A directory, or anything else, stays and keeps its parent. */
-static void remove_partial(int job_fd, const char *name)
+static void remove_partial(int job_fd, const char *name, void *context)
 {
 	struct stat st;
 
+	(void)context;
 	if (fstatat(job_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)))
 		(void)unlinkat(job_fd, name, 0);
 }
 
-static void remove_if_dead(int haul_fd, const char *name)
+static void remove_if_dead(int haul_fd, const char *name, void *context)
 {
 	int fd;
 
-	if (strlen(name) != JOB_NAME_CHARS || strspn(name, "0123456789abcdef") != JOB_NAME_CHARS)
+	(void)context;
+	if (strlen(name) != JOB_NAME_CHARS || !is_hex(name, JOB_NAME_CHARS))
 		return;
 	fd = openat(haul_fd, name, DIRECTORY);
 	if (fd < 0)
 		return;
 	if (is_ours(fd) && lock(fd, LOCK_EX | LOCK_NB)) {
-		for_each_name(fd, remove_partial);
+		for_each_name(fd, remove_partial, NULL);
 		(void)unlinkat(haul_fd, name, AT_REMOVEDIR);
 	}
 	(void)close(fd);
@@ -177,7 +161,7 @@ void place_private_open(struct place *p)
 	p->haul_fd = open_locked(p->private_fd);
 	if (p->haul_fd < 0)
 		return;
-	for_each_name(p->haul_fd, remove_if_dead);
+	for_each_name(p->haul_fd, remove_if_dead, NULL);
 	if (!take_job_directory(p)) {
 		leave_private(p);
 		return;
@@ -191,7 +175,7 @@ void place_private_close(struct place *p)
 	if (p->job_fd < 0)
 		return;
 	(void)lock(p->haul_fd, LOCK_EX);
-	for_each_name(p->job_fd, remove_partial);
+	for_each_name(p->job_fd, remove_partial, NULL);
 	(void)unlinkat(p->haul_fd, p->job_name, AT_REMOVEDIR);
 	(void)close(p->job_fd);
 	p->job_fd = -1;

@@ -204,8 +204,8 @@ static void make_odd(char **arg)
 		"caf\xc3\xa9",
 		"cafe\xcc\x81",
 		"\xc3",
-		"\xe2\x80\xae"
-		"gpj.exe",
+		("\xe2\x80\xae"
+		 "gpj.exe"),
 		"\xe2\x80\x8b",
 		"\xf0\x9f\x93\xbd",
 		"<b>",

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20 };
+enum { BLOCK = 1 << 20, SHOWN_MAX = 200 };
 
 struct names {
 	char **at;
@@ -46,7 +46,10 @@ static void *must(void *memory)
 
 static void differ(const char *what, const char *name)
 {
-	printf("%s%s%s: %s\n", job.path_len ? job.path : "", job.path_len && *name ? "/" : "", name, what);
+	bool is_long = job.path_len > SHOWN_MAX;
+
+	printf("%s%s%s%s: %s\n", is_long ? "..." : "", job.path + (is_long ? job.path_len - SHOWN_MAX : 0),
+	       job.path_len && *name ? "/" : "", name, what);
 	job.differences++;
 }
 

@@ -1,5 +1,5 @@
 /* Arrival: what is seen at each step, what is left after failures, and who may disturb whom. */
-#include "engine/partial.h"
+#include "engine/place.h"
 
 #include "temp_tree.h"
 
@@ -695,6 +695,34 @@ static void haul_of_another_user_is_left_alone(void **state)
 	as_ordinary_user(*state, haul_of_somebody_else);
 }
 
+static void dead_partials_in_targets_go_after_a_day(void **state)
+{
+	static const char dead[] = "dir/.haul.0123456789abcdef0123456789abcdef.part";
+	struct fixture *f = *state;
+	time_t tomorrow = time(NULL) + 24 * 60 * 60 + 60;
+	int dir = openat(f->tree.fd, "dir", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct partial alive;
+
+	assert_int_equal(fchmodat(f->tree.fd, "dir", 02755, 0), 0);
+	large(f->place, "dir/file", "x", &alive);
+	assert_true(is_in_target(&alive));
+	temp_text(f->tree.fd, dead, "x");
+	temp_text(f->tree.fd, "dir/.haul.0123456789abcdef.part", "x");
+	temp_text(f->tree.fd, "dir/.haul.0123456789abcdef0123456789abcdef.party", "x");
+	temp_text(f->tree.fd, "dir/other", "x");
+	place_sweep_target(f->place, dir, time(NULL));
+	assert_int_equal(temp_count(f->tree.fd, "dir"), 5);
+	assert_int_equal(fchmodat(f->tree.fd, "dir", 0755, 0), 0);
+	place_sweep_target(f->place, dir, tomorrow);
+	assert_int_equal(temp_count(f->tree.fd, "dir"), 5); /* no place for partials: not even listed */
+	assert_int_equal(fchmodat(f->tree.fd, "dir", 02755, 0), 0);
+	place_sweep_target(f->place, dir, tomorrow);
+	assert_int_equal(temp_count(f->tree.fd, "dir"), 4);
+	assert_false(temp_exists(f->tree.fd, dead));
+	assert_done(partial_publish(f->place, &alive, "dir/file", PUBLISH_NO_REPLACE));
+	(void)close(dir);
+}
+
 static void no_handles_are_lost(void **state)
 {
 	struct fixture *f = *state;
@@ -746,6 +774,7 @@ int main(void)
 		test(directories_without_write_permission_are_told),
 		test(directories_without_read_permission_serve),
 		test(haul_of_another_user_is_left_alone),
+		test(dead_partials_in_targets_go_after_a_day),
 		test(no_handles_are_lost),
 	};
 

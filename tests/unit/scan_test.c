@@ -384,8 +384,8 @@ static void unreadable_directories_are_told(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A chain of `depth` directories, each with a file that comes after the next directory. */
-static void make_chain(int fd, unsigned depth)
+/* A chain of `depth` directories, each with a file (if asked) that comes after the next directory. */
+static void make_chain(int fd, unsigned depth, bool with_files)
 {
 	int dir = dup(fd);
 
@@ -393,7 +393,8 @@ static void make_chain(int fd, unsigned depth)
 		int below;
 
 		assert_int_equal(mkdirat(dir, "d", 0755), 0);
-		temp_text(dir, "z", "x");
+		if (with_files)
+			temp_text(dir, "z", "x");
 		below = openat(dir, "d", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		assert_true(below >= 0);
 		(void)close(dir);
@@ -411,7 +412,7 @@ static void depth_takes_few_handles(void **state)
 	struct scan_item item;
 	struct scan *s;
 
-	make_chain(f->tree.fd, DEPTH);
+	make_chain(f->tree.fd, DEPTH, true);
 	s = new_scan(&source, 1);
 	while ((item = next(s)).event != SCAN_END) {
 		unsigned now = entries % 50 == 0 ? temp_count(AT_FDCWD, "/proc/self/fd") : 0;
@@ -436,7 +437,7 @@ static void what_is_too_deep_is_told(void **state)
 	struct scan_item item;
 	struct scan *s;
 
-	make_chain(f->tree.fd, HAUL_DEPTH_MAX + 10);
+	make_chain(f->tree.fd, HAUL_DEPTH_MAX + 10, false);
 	s = new_scan(&source, 1);
 	while ((item = next(s)).event != SCAN_END) {
 		entries += item.event == SCAN_ENTRY;
@@ -448,7 +449,7 @@ static void what_is_too_deep_is_told(void **state)
 	scan_free(s);
 	assert_int_equal(problems, 1);
 	assert_int_equal(incomplete, 1);
-	assert_int_equal(entries, 2 * HAUL_DEPTH_MAX);
+	assert_int_equal(entries, HAUL_DEPTH_MAX);
 }
 
 /* A directory on the way down is exchanged while the scan is far below it and has had to close its handle. */
@@ -462,14 +463,13 @@ static void a_lost_directory_is_told_once(void **state)
 
 	temp_dir(f->tree.fd, "in");
 	temp_dir(f->tree.fd, "in/top");
-	make_chain(f->tree.fd, 0);
 	temp_dir(f->tree.fd, "in/top/a");
 	temp_text(f->tree.fd, "in/top/b", "x");
 	temp_text(f->tree.fd, "in/top/c", "x");
 	{
 		int a = openat(f->tree.fd, "in/top/a", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-		make_chain(a, 100);
+		make_chain(a, 100, true);
 		(void)close(a);
 	}
 	s = new_scan(&source, 1);
@@ -536,7 +536,7 @@ static void a_scan_may_be_dropped_half_way(void **state)
 	unsigned before = temp_count(AT_FDCWD, "/proc/self/fd");
 	struct scan *s;
 
-	make_chain(f->tree.fd, 100);
+	make_chain(f->tree.fd, 100, true);
 	for (unsigned steps = 0; steps < 150; steps++) {
 		s = new_scan(&source, 1);
 		for (unsigned i = 0; i < steps; i++)

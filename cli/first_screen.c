@@ -107,6 +107,6 @@ int run_first_screen(const struct invocation *inv, struct console *c)
 	home_close(&home);
 	if (haul_failed(st))
 		return run_refuse_fault(c, &fault);
-	event_done_plain(c, EXIT_USAGE);
-	return EXIT_USAGE;
+	event_done_plain(c, EXIT_CLASS_USAGE);
+	return EXIT_CLASS_USAGE;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048 };
+enum { LINE_BYTES = 2048, EXIT_SIGNAL_BASE = 128 };
 
 static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
 static char lines[sizeof(numbers) / sizeof(numbers[0])][LINE_BYTES];

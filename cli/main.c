@@ -43,7 +43,7 @@ static int run_verb(const struct invocation *inv, struct console *c)
 	case VERB_KEPT_FREE:
 		break; /* the parser has refused them */
 	}
-	return EXIT_BROKEN;
+	return EXIT_CLASS_BUG;
 }
 
 /* What the environment changed is said first; a transfer says it with its landing. */
@@ -89,6 +89,6 @@ int main(int argc, char **argv)
 	console_plain(&console, wants_json);
 	code = run(argc, argv, &console);
 	if (haul_failed(console_close(&console)) && !code)
-		code = EXIT_BROKEN;
+		code = EXIT_CLASS_BUG;
 	return code;
 }

@@ -1,23 +1,14 @@
-/* One pass over argv; every option is checked where it stands, so that the first mistake is the one reported. */
-#include "cli/options.h"
+/* The command line: one pass over argv; every option is checked where it stands, so that the first mistake is the one
+ * reported. */
+#include "cli/options_impl.h"
 
 #include "engine/base/escape.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENVIRONMENT_PREFIX "HAUL_OPTION_"
-
-struct parser {
-	struct invocation *inv;
-	int argc, at; /* argv[at] is the next argument */
-	char *const *argv;
-	struct problem *problem;
-};
-
-static haul_status add_use(struct parser *p, const struct option_def *def, const char *value, bool is_environment)
+haul_status options_add(struct parser *p, const struct option_def *def, const char *value, bool is_environment)
 {
 	struct invocation *inv = p->inv;
 
@@ -35,7 +26,7 @@ static haul_status add_use(struct parser *p, const struct option_def *def, const
 }
 
 /* "--verify=disk" or "-x" as the user would recognise it, escaped. */
-static const char *shown(const struct option_def *def, const char *value, char *ret_text, size_t cap)
+const char *options_shown(const struct option_def *def, const char *value, char *ret_text, size_t cap)
 {
 	char escaped[HAUL_ESCAPED_MAX / 8];
 
@@ -49,7 +40,7 @@ static const char *shown(const struct option_def *def, const char *value, char *
 	return ret_text;
 }
 
-static haul_status refuse_later(struct parser *p, const char *what)
+haul_status options_refuse_later(struct parser *p, const char *what)
 {
 	return problem_usage(p->problem, NULL, "%s is not in this version", what);
 }
@@ -74,7 +65,7 @@ static const char *word_list(const char *words, char *ret_text, size_t cap)
 	return ret_text;
 }
 
-static haul_status check_word(struct parser *p, const struct option_def *def, const char *value)
+haul_status options_check_word(struct parser *p, const struct option_def *def, const char *value)
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2], words[128];
 
@@ -82,7 +73,7 @@ static haul_status check_word(struct parser *p, const struct option_def *def, co
 		return problem_usage(p->problem, NULL, "--%s takes %s: write --%s=WORD", def->name,
 				     word_list(def->words, words, sizeof(words)), def->name);
 	if (option_has_word(def->later, value, strlen(value)))
-		return refuse_later(p, shown(def, value, text, sizeof(text)));
+		return options_refuse_later(p, options_shown(def, value, text, sizeof(text)));
 	return HAUL_OK;
 }
 
@@ -90,12 +81,12 @@ static haul_status check_word(struct parser *p, const struct option_def *def, co
 static haul_status take(struct parser *p, const struct option_def *def, const char *value)
 {
 	if (def->value == VALUE_WORD) {
-		haul_status st = check_word(p, def, value);
+		haul_status st = options_check_word(p, def, value);
 
 		if (haul_failed(st))
 			return st;
 	}
-	return add_use(p, def, value, false);
+	return options_add(p, def, value, false);
 }
 
 static haul_status unknown_option(struct parser *p, const char *name, size_t len, const char *as_typed)
@@ -129,7 +120,7 @@ static haul_status parse_long(struct parser *p, const char *text)
 	if (!def)
 		return unknown_option(p, text, len, p->argv[p->at - 1]);
 	if (!def->verbs)
-		return refuse_later(p, shown(def, NULL, what, sizeof(what)));
+		return options_refuse_later(p, options_shown(def, NULL, what, sizeof(what)));
 	if (def->value == VALUE_NONE && value)
 		return problem_usage(p->problem, NULL, "--%s takes no value", def->name);
 	if (def->value == VALUE_TEXT && !value) {
@@ -157,7 +148,7 @@ static haul_status parse_letters(struct parser *p, const char *letters)
 		if (!def)
 			return unknown_option(p, l, 1, typed);
 		if (!def->verbs)
-			return refuse_later(p, typed);
+			return options_refuse_later(p, typed);
 		st = take(p, def, NULL);
 		if (haul_failed(st))
 			return st;
@@ -172,7 +163,7 @@ static haul_status name_verb(struct parser *p, const char *name)
 	const char *near;
 
 	if (verb && !verb->is_built)
-		return refuse_later(p, verb->name);
+		return options_refuse_later(p, verb->name);
 	if (verb) {
 		p->inv->verb = verb;
 		return HAUL_OK;
@@ -208,75 +199,6 @@ static haul_status parse_arguments(struct parser *p)
 	return HAUL_OK;
 }
 
-static bool is_yes(const char *value)
-{
-	return !strcmp(value, "1") || !strcmp(value, "yes") || !strcmp(value, "true");
-}
-
-static bool is_no(const char *value)
-{
-	return !*value || !strcmp(value, "0") || !strcmp(value, "no") || !strcmp(value, "false");
-}
-
-/* The option that HAUL_OPTION_NAME stands for: lower case, '_' for '-'. */
-static const struct option_def *environment_option(const char *name, size_t len)
-{
-	char lower[64];
-
-	if (len >= sizeof(lower))
-		return NULL;
-	for (size_t i = 0; i < len; i++)
-		lower[i] = name[i] == '_' ? '-' : (char)tolower((unsigned char)name[i]);
-	return option_find(lower, len);
-}
-
-/* One "HAUL_OPTION_NAME=VALUE"; `name` follows the prefix. */
-static haul_status parse_variable(struct parser *p, const char *name)
-{
-	const char *equals = strchr(name, '=');
-	size_t len = equals ? (size_t)(equals - name) : strlen(name);
-	const struct option_def *def = environment_option(name, len);
-	const char *value = equals ? equals + 1 : "";
-	char text[HAUL_FAULT_TEXT_MAX / 2], variable[96];
-	haul_status st = HAUL_OK;
-
-	(void)snprintf(variable, sizeof(variable), ENVIRONMENT_PREFIX "%.*s", len < 64 ? (int)len : 64, name);
-	haul_escape(variable, strlen(variable), text, sizeof(text));
-	if (!def)
-		return problem_usage(p->problem, "Unset it, or see haul --help", "%s names no option of haul", text);
-	if (def->is_flag_only)
-		return problem_usage(p->problem, "Unset it, and give the option where it is meant",
-				     "%s is not taken from the environment", text);
-	if (!def->verbs)
-		return refuse_later(p, text);
-	if (def->value == VALUE_NONE) {
-		if (is_no(value))
-			return HAUL_OK;
-		if (!is_yes(value))
-			return problem_usage(p->problem, NULL, "%s takes 1 or 0", text);
-		return add_use(p, def, NULL, true);
-	}
-	if (def->value == VALUE_WORD)
-		st = check_word(p, def, value);
-	return haul_failed(st) ? st : add_use(p, def, value, true);
-}
-
-static haul_status parse_environment(struct parser *p, char *const *environment)
-{
-	static const size_t prefix_len = sizeof(ENVIRONMENT_PREFIX) - 1;
-
-	for (; environment && *environment; environment++) {
-		haul_status st;
-
-		if (strncmp(*environment, ENVIRONMENT_PREFIX, prefix_len))
-			continue;
-		st = parse_variable(p, *environment + prefix_len);
-		if (haul_failed(st))
-			return st;
-	}
-	return HAUL_OK;
-}
-
 static haul_status refuse_misplaced(struct parser *p, const char *what)
 {
 	const struct verb_def *verb = p->inv->verb;
@@ -303,7 +225,7 @@ static haul_status fit_to_verb(struct parser *p)
 		if (fits)
 			inv->uses[kept++] = *use;
 		else if (!use->is_environment)
-			return refuse_misplaced(p, shown(use->def, NULL, what, sizeof(what)));
+			return refuse_misplaced(p, options_shown(use->def, NULL, what, sizeof(what)));
 	}
 	inv->use_count = kept;
 	return HAUL_OK;
@@ -336,7 +258,7 @@ haul_status invocation_parse(struct invocation *ret, int argc, char *const *argv
 	inv.operands = calloc((size_t)argc + 1, sizeof(*inv.operands));
 	if (!inv.operands)
 		return problem_no_memory(problem);
-	st = parse_environment(&p, environment);
+	st = options_from_environment(&p, environment);
 	if (haul_ok(st))
 		st = parse_arguments(&p);
 	if (haul_ok(st))
@@ -380,42 +302,4 @@ const char *invocation_value(const struct invocation *inv, enum option_id id)
 		if (inv->uses[i].def->id == id)
 			value = inv->uses[i].value;
 	return value;
-}
-
-/* Whether what stands on the command line wins over use `i`. */
-static bool is_overridden(const struct invocation *inv, size_t i)
-{
-	for (size_t k = i + 1; k < inv->use_count; k++)
-		if (inv->uses[k].def == inv->uses[i].def && !inv->uses[k].is_environment)
-			return true;
-	return false;
-}
-
-const char *invocation_environment(const struct invocation *inv, char *ret_text, size_t cap)
-{
-	char one[HAUL_FAULT_TEXT_MAX / 2];
-	size_t used = 0;
-
-	ret_text[0] = '\0';
-	for (size_t i = 0; i < inv->use_count && used < cap; i++) {
-		const struct option_use *use = &inv->uses[i];
-
-		if (use->is_environment && !is_overridden(inv, i))
-			used += (size_t)snprintf(ret_text + used, cap - used, "%s%s", used ? ", " : "",
-						 shown(use->def, use->value, one, sizeof(one)));
-	}
-	return ret_text;
-}
-
-bool invocation_wants_json(int argc, char *const *argv, char *const *environment)
-{
-	static const char variable[] = ENVIRONMENT_PREFIX "JSON=";
-
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--json"))
-			return true;
-	for (; environment && *environment; environment++)
-		if (!strncmp(*environment, variable, sizeof(variable) - 1))
-			return is_yes(*environment + sizeof(variable) - 1);
-	return false;
 }

@@ -4,6 +4,7 @@
 #include "engine/base/escape.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,14 @@ haul_status console_open(struct console *c, const struct invocation *inv, struct
 	return HAUL_OK;
 }
 
+/* A pipe whose reader has had enough (`| head`): nothing to complain about. */
+static bool is_reader_gone(FILE *out)
+{
+	struct pollfd p = { .fd = fileno(out) };
+
+	return errno == EPIPE || (poll(&p, 1, 0) == 1 && p.revents & POLLERR);
+}
+
 haul_status console_close(struct console *c)
 {
 	haul_status st = HAUL_OK;
@@ -52,7 +61,7 @@ haul_status console_close(struct console *c)
 	errno = 0;
 	if (fflush(c->out) || ferror(c->out)) {
 		st = HAUL_IO;
-		if (errno != EPIPE)
+		if (!is_reader_gone(c->out))
 			console_line(c, "stdout could not be written: %s", strerror(errno ? errno : EIO));
 	}
 	if (c->log && fclose(c->log))

@@ -20,7 +20,7 @@ struct console {
 	bool is_terminal;  /* stderr is one */
 	bool has_color;    /* stderr is a terminal that wants it */
 	bool has_progress; /* a progress line stands on stderr and must be wiped first */
-	int exit_code;     /* of the worst problem printed so far, EXIT_DONE when none */
+	int exit_code;     /* of the worst problem printed so far, EXIT_CLASS_OK when none */
 	uint64_t warnings;
 };
 

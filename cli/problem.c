@@ -1,7 +1,6 @@
 /* From kinds of failures to exit codes: the one place where the command line decides it for what it does itself. */
 #include "cli/problem.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,7 +9,7 @@ haul_status problem_usage(struct problem *p, const char *remedy, const char *fmt
 	va_list args;
 
 	p->code = HAUL_CODE_USAGE;
-	p->exit_code = EXIT_USAGE;
+	p->exit_code = EXIT_CLASS_USAGE;
 	va_start(args, fmt);
 	(void)vsnprintf(p->text, sizeof(p->text), fmt, args);
 	va_end(args);
@@ -36,10 +35,9 @@ haul_status problem_no_memory(struct problem *p)
 
 int exit_code_of(enum haul_code code)
 {
+	int class = exit_class_of(haul_status_from_number((unsigned)code));
+
 	switch (code) {
-	case HAUL_CODE_OK:
-		return EXIT_DONE;
-	case HAUL_CODE_USAGE:
 	case HAUL_CODE_BAD_VALUE:
 	case HAUL_CODE_OVERFLOW:
 	case HAUL_CODE_EXISTS:
@@ -47,37 +45,12 @@ int exit_code_of(enum haul_code code)
 	case HAUL_CODE_RESERVED_NAME:
 	case HAUL_CODE_NAME_TOO_LONG:
 	case HAUL_CODE_UNSUPPORTED:
-		return EXIT_USAGE;
+		return EXIT_CLASS_USAGE;
 	case HAUL_CODE_NOT_FOUND:
-		return EXIT_NO_SOURCE;
-	case HAUL_CODE_CORRUPT:
-	case HAUL_CODE_ROOT_MISMATCH:
-		return EXIT_DIFFERENT;
-	case HAUL_CODE_REFUSED:
-	case HAUL_CODE_TIMED_OUT:
-	case HAUL_CODE_LOST:
-	case HAUL_CODE_NO_ROUTE:
-		return EXIT_UNREACHABLE;
-	case HAUL_CODE_NOT_KNOWN:
-	case HAUL_CODE_NO_RIGHT:
-	case HAUL_CODE_NO_SHARE:
-	case HAUL_CODE_WRONG_DEVICE:
+		return EXIT_CLASS_NO_SOURCE;
 	case HAUL_CODE_DENIED:
-	case HAUL_CODE_UNREADABLE_PINS:
-		return EXIT_NOT_ALLOWED;
-	case HAUL_CODE_NO_SPACE:
-	case HAUL_CODE_QUOTA:
-		return EXIT_NO_SPACE;
-	case HAUL_CODE_CHANGED:
-	case HAUL_CODE_VANISHED:
-		return EXIT_CHANGED;
-	case HAUL_CODE_GUARD:
-		return EXIT_GUARD;
-	case HAUL_CODE_ALREADY_RUNNING:
-		return EXIT_RUNNING;
-	case HAUL_CODE_INTERRUPTED:
-		return EXIT_SIGNAL_BASE + SIGINT;
+		return EXIT_CLASS_NOT_ALLOWED;
 	default:
-		return EXIT_BROKEN;
+		return class == EXIT_CLASS_ENTRIES ? EXIT_CLASS_BUG : class;
 	}
 }

@@ -5,23 +5,8 @@
 #ifndef HAUL_CLI_PROBLEM_H
 #define HAUL_CLI_PROBLEM_H
 
+#include "agent/exit_class.h"
 #include "engine/base/fault.h"
-
-enum exit_code {
-	EXIT_DONE = 0,
-	EXIT_USAGE = 1,
-	EXIT_NO_SOURCE = 2,
-	EXIT_PARTIAL = 3,
-	EXIT_DIFFERENT = 4,
-	EXIT_UNREACHABLE = 5,
-	EXIT_NOT_ALLOWED = 6,
-	EXIT_NO_SPACE = 7,
-	EXIT_CHANGED = 8,
-	EXIT_GUARD = 9,
-	EXIT_BROKEN = 10,
-	EXIT_RUNNING = 11,
-	EXIT_SIGNAL_BASE = 128,
-};
 
 struct problem {
 	enum haul_code code;
@@ -39,7 +24,8 @@ haul_status problem_from_fault(struct problem *p, const struct haul_fault *fault
 /* As above for memory that ran out, where nothing else is known. Returns HAUL_NO_MEMORY. */
 haul_status problem_no_memory(struct problem *p);
 
-/* The exit code that a kind of failure stands for. */
+/* The exit code that a failure of the command line's own work stands for (agent/exit_class.h, but no entry is meant).
+ */
 int exit_code_of(enum haul_code code);
 
 #endif

@@ -25,8 +25,8 @@ int run_refuse_fault(struct console *c, const struct haul_fault *fault)
 
 int run_finish(struct console *c)
 {
-	event_done_plain(c, EXIT_DONE);
-	return EXIT_DONE;
+	event_done_plain(c, EXIT_CLASS_OK);
+	return EXIT_CLASS_OK;
 }
 
 haul_status run_home(const struct invocation *inv, struct home *ret_home, struct problem *problem)

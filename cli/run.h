@@ -23,7 +23,7 @@ int run_first_screen(const struct invocation *inv, struct console *c); /* `haul`
 int run_refuse(struct console *c, const struct problem *p);
 int run_refuse_fault(struct console *c, const struct haul_fault *fault);
 
-/* `done` without a transfer; returns EXIT_DONE. */
+/* `done` without a transfer; returns EXIT_CLASS_OK. */
 int run_finish(struct console *c);
 
 /*

@@ -160,8 +160,8 @@ static void be_strict(const struct transfer_view *v, struct transfer_report *r)
 {
 	if (!v->strict || r->exit_code || !v->console->warnings)
 		return;
-	r->exit_code = EXIT_PARTIAL;
-	r->reasons[0] = EXIT_PARTIAL;
+	r->exit_code = EXIT_CLASS_ENTRIES;
+	r->reasons[0] = EXIT_CLASS_ENTRIES;
 	r->reason_count = 1;
 }
 

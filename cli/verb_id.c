@@ -48,7 +48,7 @@ int run_id(const struct invocation *inv, struct console *c)
 	struct haul_fault fault = { 0 };
 	struct problem problem;
 	struct home home;
-	int code = EXIT_DONE;
+	int code = EXIT_CLASS_OK;
 
 	if (haul_failed(run_home(inv, &home, &problem)))
 		return run_refuse(c, &problem);

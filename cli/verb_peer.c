@@ -18,7 +18,7 @@ static int refuse(struct console *c, const struct haul_fault *fault)
 
 	(void)problem_from_fault(&p, fault);
 	if (p.code == HAUL_CODE_NO_SHARE)
-		p.exit_code = EXIT_USAGE; /* a share of this machine that there is not: a slip, not a refusal */
+		p.exit_code = EXIT_CLASS_USAGE; /* a share of this machine that there is not: a slip, not a refusal */
 	return run_refuse(c, &p);
 }
 

@@ -80,7 +80,7 @@ static int refuse(struct console *c, const struct haul_fault *fault)
 
 	(void)problem_from_fault(&p, fault);
 	if (p.code == HAUL_CODE_NO_SHARE || p.code == HAUL_CODE_NOT_FOUND)
-		p.exit_code = EXIT_USAGE; /* the user's own word, nothing was touched */
+		p.exit_code = EXIT_CLASS_USAGE; /* the user's own word, nothing was touched */
 	return run_refuse(c, &p);
 }
 
@@ -92,7 +92,7 @@ static int add_share(const struct home *h, const struct invocation *inv, struct 
 	struct problem problem;
 	char path[HAUL_ESCAPED_MAX / 2];
 	char name[128];
-	int code = EXIT_DONE;
+	int code = EXIT_CLASS_OK;
 
 	if (own && haul_failed(parse_owner(own, &share, &problem)))
 		return run_refuse(c, &problem);

@@ -41,16 +41,20 @@ static haul_status open_failed_to(const struct invocation *inv, FILE **ret_file,
 /* The list is part of what was asked for: a list that could not be written is no success. */
 static void close_failed_to(struct transfer_view *v, struct transfer_report *r)
 {
-	struct problem p = { .code = HAUL_CODE_IO, .exit_code = EXIT_BROKEN };
+	struct problem p = { .code = HAUL_CODE_IO, .exit_code = EXIT_CLASS_BUG };
+	bool is_bad;
 
-	if (!v->failed_to || (!ferror(v->failed_to) & !fclose(v->failed_to)))
+	if (!v->failed_to)
+		return;
+	is_bad = ferror(v->failed_to);
+	if (!fclose(v->failed_to) && !is_bad)
 		return;
 	(void)snprintf(p.text, sizeof(p.text), "the list of --failed-to could not be written: %s", strerror(errno));
 	console_problem(v->console, &p);
 	if (!r->exit_code)
-		r->exit_code = EXIT_BROKEN;
+		r->exit_code = EXIT_CLASS_BUG;
 	if (r->reason_count < TRANSFER_REASONS_MAX)
-		r->reasons[r->reason_count++] = EXIT_BROKEN;
+		r->reasons[r->reason_count++] = EXIT_CLASS_BUG;
 }
 
 static int run_in(const struct home *h, const struct invocation *inv, const struct request *req, struct console *c)

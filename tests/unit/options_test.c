@@ -40,7 +40,7 @@ static void check_refused(const char *text, const char *what, const char *remedy
 	struct line l;
 
 	assert_int_equal(parse(&l, text).code, HAUL_CODE_USAGE);
-	assert_int_equal(l.problem.exit_code, EXIT_USAGE);
+	assert_int_equal(l.problem.exit_code, EXIT_CLASS_USAGE);
 	assert_string_equal(l.problem.text, what);
 	if (remedy)
 		assert_string_equal(l.problem.remedy, remedy);

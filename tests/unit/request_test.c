@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 24 };
 
 struct fixture {
 	char text[512];
@@ -36,7 +36,7 @@ static void check_refused(const char *text, const char *what, const char *remedy
 	struct fixture f;
 
 	assert_true(haul_failed(request(&f, text)));
-	assert_int_equal(f.problem.exit_code, EXIT_USAGE);
+	assert_int_equal(f.problem.exit_code, EXIT_CLASS_USAGE);
 	assert_string_equal(f.problem.text, what);
 	assert_string_equal(f.problem.remedy, remedy);
 	invocation_close(&f.inv);

@@ -8,56 +8,10 @@
  */
 #include "engine/scan.h"
 
-#include "engine/base/escape.h"
-#include "engine/beneath.h"
-#include "engine/scan_walk.h"
+#include "engine/scan_state.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { LIST_BUFFER_BYTES = 64 * 1024 };
-
-struct source {
-	int root_fd;        /* held */
-	char *path;         /* owned */
-	char *landing;      /* owned; NULL: contents land at the root */
-	size_t landing_len; /* bytes of the landing path that `path` stands for */
-};
-
-struct scan {
-	struct source *sources; /* owned */
-	unsigned source_count;
-	struct scan_frame **stack; /* owned, with the frames */
-	unsigned depth, stack_cap;
-	uint64_t next_index;
-	bool is_started;
-	struct scan_handles handles;
-	struct text path; /* landing path of the item */
-	struct text source_path;
-	char *link_target; /* owned; of the last item */
-	char buffer[LIST_BUFFER_BYTES] __attribute__((aligned(16)));
-};
-
-static haul_status source_open(struct source *to, const struct scan_source *from, struct haul_fault *fault)
-{
-	char text[HAUL_FAULT_TEXT_MAX / 2];
-	haul_status st = HAUL_OK;
-
-	if (from->landing)
-		st = haul_component_check(from->landing, strlen(from->landing));
-	if (haul_failed(st))
-		return haul_fault_set(fault, st, "nothing can land as %s: %s",
-				      haul_escape(from->landing, strlen(from->landing), text, sizeof(text)),
-				      haul_status_text(st));
-	to->root_fd = from->root_fd;
-	to->path = strdup(from->path);
-	to->landing = from->landing ? strdup(from->landing) : NULL;
-	to->landing_len = from->landing ? strlen(from->landing) : 0;
-	if (!to->path || (from->landing && !to->landing))
-		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
-	return HAUL_OK;
-}
 
 static haul_status push(struct scan *s, struct scan_frame *f)
 {
@@ -118,7 +72,7 @@ haul_status scan_new(const struct scan_source *sources, size_t count, struct sca
 		st = haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
 	for (size_t i = 0; haul_ok(st) && i < count; i++) {
 		s->source_count++;
-		st = source_open(&s->sources[i], &sources[i], fault);
+		st = scan_root_open(&s->sources[i], &sources[i], fault);
 	}
 	if (haul_ok(st))
 		st = root_frame(s);
@@ -136,43 +90,14 @@ void scan_free(struct scan *s)
 		return;
 	while (s->depth > 0)
 		pop(s);
-	for (unsigned i = 0; i < s->source_count; i++) {
-		free(s->sources[i].path);
-		free(s->sources[i].landing);
-	}
+	for (unsigned i = 0; i < s->source_count; i++)
+		scan_root_close(&s->sources[i]);
 	free(s->sources);
 	free(s->stack);
 	free(s->path.at);
 	free(s->source_path.at);
 	free(s->link_target);
 	free(s);
-}
-
-/* s->path becomes the frame's path, or that of a name in it. */
-static haul_status set_path(struct scan *s, const struct scan_frame *f, const char *name)
-{
-	haul_status st = text_set(&s->path, f->path_len, "", 0);
-
-	if (haul_ok(st) && name && f->path_len > 0)
-		st = text_set(&s->path, s->path.len, "/", 1);
-	if (haul_ok(st) && name)
-		st = text_set(&s->path, s->path.len, name, strlen(name));
-	return st;
-}
-
-/* s->source_path becomes what s->path is below the source's root. */
-static haul_status set_source_path(struct scan *s, unsigned source)
-{
-	const struct source *from = &s->sources[source];
-	const char *rest = s->path.at + (s->path.len < from->landing_len ? s->path.len : from->landing_len);
-	haul_status st = text_set(&s->source_path, 0, from->path, strlen(from->path));
-
-	rest += *rest == '/';
-	if (haul_ok(st) && *rest && s->source_path.len > 0)
-		st = text_set(&s->source_path, s->source_path.len, "/", 1);
-	if (haul_ok(st))
-		st = text_set(&s->source_path, s->source_path.len, rest, strlen(rest));
-	return st;
 }
 
 static void fill_paths(const struct scan *s, struct scan_item *item, unsigned source)
@@ -197,22 +122,11 @@ static bool is_fatal(haul_status st)
 	return st.code == HAUL_NO_MEMORY.code;
 }
 
-static haul_status dir_handle(struct scan *s, const struct scan_frame *f, struct scan_dir *d, int *ret_fd)
-{
-	haul_status st = set_path(s, f, NULL);
-
-	if (haul_ok(st))
-		st = set_source_path(s, d->source);
-	if (haul_ok(st))
-		st = scan_handles_get(&s->handles, d, s->sources[d->source].root_fd, s->source_path.at, ret_fd);
-	return st;
-}
-
 static haul_status list_dir(struct scan *s, struct scan_frame *f, unsigned dir)
 {
 	size_t before = f->name_count;
 	int fd = -1;
-	haul_status st = dir_handle(s, f, &f->dirs[dir], &fd);
+	haul_status st = scan_dir_handle(s, f, &f->dirs[dir], &fd);
 
 	if (haul_ok(st))
 		st = frame_read_names(f, dir, fd, s->buffer, sizeof(s->buffer));
@@ -264,9 +178,9 @@ static haul_status tell_failed_dir(struct scan *s, struct scan_frame *f, struct 
 		if (haul_ok(d->status) || d->is_told)
 			continue;
 		d->is_told = true;
-		st = set_path(s, f, NULL);
+		st = scan_set_path(s, f, NULL);
 		if (haul_ok(st))
-			st = set_source_path(s, d->source);
+			st = scan_set_source_path(s, d->source);
 		if (haul_failed(st))
 			return st;
 		fill_problem(s, item, d->source, d->status);
@@ -274,45 +188,6 @@ static haul_status tell_failed_dir(struct scan *s, struct scan_frame *f, struct 
 		return HAUL_OK;
 	}
 	return HAUL_OK;
-}
-
-static haul_status look_at_named(struct scan *s, const struct source *from, struct entry_facts *ret_facts,
-				 size_t *ret_len)
-{
-	const char *name;
-	int dir_fd;
-	haul_status st = beneath_stat(from->root_fd, from->path, ret_facts);
-
-	if (haul_failed(st) || ret_facts->kind != ENTRY_LINK)
-		return st;
-	st = beneath_parent(from->root_fd, from->path, &dir_fd, &name);
-	if (haul_failed(st))
-		return st;
-	st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
-	(void)close(dir_fd);
-	return st;
-}
-
-/* Facts of a name of the frame, and the target if it is a link. *ret_dir_failed: its directory cannot be had again. */
-static haul_status look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts,
-			   size_t *ret_len, bool *ret_dir_failed)
-{
-	struct scan_dir *d = &f->dirs[f->names[i].dir];
-	const char *name = frame_name(f, i);
-	int fd = -1;
-	haul_status st;
-
-	if (d->is_named)
-		return look_at_named(s, &s->sources[d->source], ret_facts, ret_len);
-	st = dir_handle(s, f, d, &fd);
-	if (haul_failed(st)) {
-		*ret_dir_failed = true;
-		return st;
-	}
-	st = beneath_stat_at(fd, name, ret_facts);
-	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
-		st = beneath_read_link(fd, name, &s->link_target, ret_len);
-	return st.code == HAUL_WRONG_KIND.code ? HAUL_CHANGED : st;
 }
 
 /* The frame's directory of one source was swapped or taken away while we were below: its other names go with it. */
@@ -386,16 +261,16 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 
 	if (d->is_lost)
 		return HAUL_OK;
-	looked = look_at(s, f, i, &facts, &link_len, &dir_failed);
+	looked = scan_look_at(s, f, i, &facts, &link_len, &dir_failed);
 	if (is_fatal(looked))
 		return looked;
 	if (dir_failed) {
 		lose_dir(f, f->names[i].dir, looked);
 		return HAUL_OK;
 	}
-	st = set_path(s, f, frame_name(f, i));
+	st = scan_set_path(s, f, frame_name(f, i));
 	if (haul_ok(st))
-		st = set_source_path(s, d->source);
+		st = scan_set_source_path(s, d->source);
 	if (haul_failed(st))
 		return st;
 	if (haul_ok(looked) && is_taken(f, i) && f->winner_kind == ENTRY_DIRECTORY && facts.kind == ENTRY_DIRECTORY)
@@ -407,10 +282,10 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 static haul_status end_directory(struct scan *s, struct scan_frame *f, struct scan_item *item)
 {
 	unsigned source = f->dir_count ? f->dirs[0].source : 0;
-	haul_status st = set_path(s, f, NULL);
+	haul_status st = scan_set_path(s, f, NULL);
 
 	if (haul_ok(st) && f->dir_count)
-		st = set_source_path(s, source);
+		st = scan_set_source_path(s, source);
 	else if (haul_ok(st))
 		st = text_set(&s->source_path, 0, "", 0);
 	if (haul_failed(st))

@@ -1,0 +1,109 @@
+/* Getting at what a source has (scan_state.h). Source paths are made when they are needed and never kept. */
+#include "engine/scan_state.h"
+
+#include "engine/base/escape.h"
+#include "engine/beneath.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+haul_status scan_root_open(struct scan_root *to, const struct scan_source *from, struct haul_fault *fault)
+{
+	char text[HAUL_FAULT_TEXT_MAX / 2];
+	haul_status st = HAUL_OK;
+
+	if (from->landing)
+		st = haul_component_check(from->landing, strlen(from->landing));
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "nothing can land as %s: %s",
+				      haul_escape(from->landing, strlen(from->landing), text, sizeof(text)),
+				      haul_status_text(st));
+	to->root_fd = from->root_fd;
+	to->path = strdup(from->path);
+	to->landing = from->landing ? strdup(from->landing) : NULL;
+	to->landing_len = from->landing ? strlen(from->landing) : 0;
+	if (!to->path || (from->landing && !to->landing))
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the scan");
+	return HAUL_OK;
+}
+
+void scan_root_close(struct scan_root *r)
+{
+	free(r->path);
+	free(r->landing);
+}
+
+haul_status scan_set_path(struct scan *s, const struct scan_frame *f, const char *name)
+{
+	haul_status st = text_set(&s->path, f->path_len, "", 0);
+
+	if (haul_ok(st) && name && f->path_len > 0)
+		st = text_set(&s->path, s->path.len, "/", 1);
+	if (haul_ok(st) && name)
+		st = text_set(&s->path, s->path.len, name, strlen(name));
+	return st;
+}
+
+haul_status scan_set_source_path(struct scan *s, unsigned source)
+{
+	const struct scan_root *from = &s->sources[source];
+	const char *rest = s->path.at + (s->path.len < from->landing_len ? s->path.len : from->landing_len);
+	haul_status st = text_set(&s->source_path, 0, from->path, strlen(from->path));
+
+	rest += *rest == '/';
+	if (haul_ok(st) && *rest && s->source_path.len > 0)
+		st = text_set(&s->source_path, s->source_path.len, "/", 1);
+	if (haul_ok(st))
+		st = text_set(&s->source_path, s->source_path.len, rest, strlen(rest));
+	return st;
+}
+
+haul_status scan_dir_handle(struct scan *s, const struct scan_frame *f, struct scan_dir *d, int *ret_fd)
+{
+	haul_status st = scan_set_path(s, f, NULL);
+
+	if (haul_ok(st))
+		st = scan_set_source_path(s, d->source);
+	if (haul_ok(st))
+		st = scan_handles_get(&s->handles, d, s->sources[d->source].root_fd, s->source_path.at, ret_fd);
+	return st;
+}
+
+static haul_status look_at_named(struct scan *s, const struct scan_root *from, struct entry_facts *ret_facts,
+				 size_t *ret_len)
+{
+	const char *name;
+	int dir_fd;
+	haul_status st = beneath_stat(from->root_fd, from->path, ret_facts);
+
+	if (haul_failed(st) || ret_facts->kind != ENTRY_LINK)
+		return st;
+	st = beneath_parent(from->root_fd, from->path, &dir_fd, &name);
+	if (haul_failed(st))
+		return st;
+	st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
+	(void)close(dir_fd);
+	return st;
+}
+
+haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts, size_t *ret_len,
+			 bool *ret_dir_failed)
+{
+	struct scan_dir *d = &f->dirs[f->names[i].dir];
+	const char *name = frame_name(f, i);
+	int fd = -1;
+	haul_status st;
+
+	if (d->is_named)
+		return look_at_named(s, &s->sources[d->source], ret_facts, ret_len);
+	st = scan_dir_handle(s, f, d, &fd);
+	if (haul_failed(st)) {
+		*ret_dir_failed = true;
+		return st;
+	}
+	st = beneath_stat_at(fd, name, ret_facts);
+	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
+		st = beneath_read_link(fd, name, &s->link_target, ret_len);
+	return st.code == HAUL_WRONG_KIND.code ? HAUL_CHANGED : st;
+}

@@ -59,10 +59,9 @@ haul_status console_close(struct console *c)
 
 	console_progress(c, "");
 	errno = 0;
-	if (fflush(c->out) || ferror(c->out)) {
+	if ((fflush(c->out) || ferror(c->out)) && !is_reader_gone(c->out)) {
+		console_line(c, "stdout could not be written: %s", strerror(errno ? errno : EIO));
 		st = HAUL_IO;
-		if (!is_reader_gone(c->out))
-			console_line(c, "stdout could not be written: %s", strerror(errno ? errno : EIO));
 	}
 	if (c->log && fclose(c->log))
 		(void)fprintf(c->err, "the log file could not be written: %s\n", strerror(errno));

@@ -30,7 +30,7 @@ HAUL_MUST_USE haul_status console_open(struct console *c, const struct invocatio
 /* Before there are options: stdout and stderr, JSON or not. */
 void console_plain(struct console *c, bool is_json);
 
-/* Flushes. HAUL_IO: what was asked for could not be written to stdout (told on stderr, except for a closed pipe). */
+/* Flushes. HAUL_IO: what was asked for could not be written to stdout (told on stderr); a closed pipe is fine. */
 HAUL_MUST_USE haul_status console_close(struct console *c);
 
 /* A line on stderr, not with -q. The newline is added. */

@@ -36,32 +36,29 @@ static unsigned percent_now(const struct progress *p, const struct transfer_prog
 	return (unsigned)less(more(percent, p->percent), 100);
 }
 
+/* What matters most stands first: a narrow terminal cuts the end. */
 static void final_text(struct progress *p, const struct transfer_progress *now, char *ret_text, size_t cap)
 {
-	char done[SIZE_TEXT_MAX], total[SIZE_TEXT_MAX], rate[SIZE_TEXT_MAX], left[SIZE_TEXT_MAX], files[SIZE_TEXT_MAX],
-	    all[SIZE_TEXT_MAX];
+	char done[SIZE_TEXT_MAX], total[SIZE_TEXT_MAX], rate[SIZE_TEXT_MAX], time[SIZE_TEXT_MAX], files[SIZE_TEXT_MAX],
+	    all[SIZE_TEXT_MAX], left[SIZE_TEXT_MAX + 8] = "";
 	double remaining = (double)(now->bytes_total - less(p->bytes, now->bytes_total));
 
 	p->percent = percent_now(p, now);
-	(void)snprintf(ret_text, cap, "%3u %%  %s of %s, %s of %s files, %s", p->percent, size_text(p->bytes, done),
-		       size_text(more(now->bytes_total, p->bytes), total), count_text(p->files, files),
-		       count_text(more(now->files_total, p->files), all), rate_text(now->rate_bytes_per_s, rate));
-	if (now->rate_bytes_per_s >= 1 && remaining > 0) {
-		size_t used = strlen(ret_text);
-
-		(void)snprintf(ret_text + used, cap - used, ", %s left",
-			       duration_text(remaining / now->rate_bytes_per_s, left));
-	}
+	if (now->rate_bytes_per_s >= 1 && remaining > 0)
+		(void)snprintf(left, sizeof(left), ", %s left", duration_text(remaining / now->rate_bytes_per_s, time));
+	(void)snprintf(ret_text, cap, "%3u %%  %s of %s, %s%s, %s of %s files", p->percent, size_text(p->bytes, done),
+		       size_text(more(now->bytes_total, p->bytes), total), rate_text(now->rate_bytes_per_s, rate), left,
+		       count_text(p->files, files), count_text(more(now->files_total, p->files), all));
 }
 
 static void provisional_text(const struct progress *p, const struct transfer_progress *now, char *ret_text, size_t cap)
 {
 	char done[SIZE_TEXT_MAX], total[SIZE_TEXT_MAX], rate[SIZE_TEXT_MAX], files[SIZE_TEXT_MAX], all[SIZE_TEXT_MAX];
 
-	(void)snprintf(ret_text, cap, "  - %%  %s of %s or more, %s of %s files, %s, still counting",
+	(void)snprintf(ret_text, cap, "  - %%  %s of %s or more, %s, still counting, %s of %s files",
 		       size_text(p->bytes, done), size_text(more(now->bytes_total, p->bytes), total),
-		       count_text(p->files, files), count_text(more(now->files_total, p->files), all),
-		       rate_text(now->rate_bytes_per_s, rate));
+		       rate_text(now->rate_bytes_per_s, rate), count_text(p->files, files),
+		       count_text(more(now->files_total, p->files), all));
 }
 
 const char *progress_text(struct progress *p, const struct transfer_progress *now, size_t columns,

@@ -296,3 +296,11 @@ haul_b_home() {
 	expect 1 haul --home "$A" --system id
 	err_has "two homes"
 }
+
+@test "a reader of stdout that has seen enough is no failure" {
+	mkdir many
+	(cd many && seq -f 'some-name-to-fill-the-pipe-%g' 1 4000 | xargs touch)
+	haul list many 2>"$T/err" | head -n 1
+	check "${PIPESTATUS[0]}" -eq 0
+	check ! -s "$T/err"
+}

@@ -31,9 +31,9 @@ static void is_provisional_until_the_scan_ends(void **state)
 
 	(void)state;
 	assert_string_equal(show(&p, at(500, 1000, false), text),
-			    "  - %  500 B of 1.00 KB or more, 50 of 100 files, 100 B/s, still counting");
+			    "  - %  500 B of 1.00 KB or more, 100 B/s, still counting, 50 of 100 files");
 	assert_string_equal(show(&p, at(500, 2000, true), text),
-			    " 25 %  500 B of 2.00 KB, 50 of 200 files, 100 B/s, 15 s left");
+			    " 25 %  500 B of 2.00 KB, 100 B/s, 15 s left, 50 of 200 files");
 }
 
 static void never_goes_backwards(void **state)
@@ -45,7 +45,7 @@ static void never_goes_backwards(void **state)
 	show(&p, at(600, 1000, true), text);
 	assert_int_equal(p.percent, 60);
 	assert_string_equal(show(&p, at(300, 1000, true), text),
-			    " 60 %  600 B of 1.00 KB, 60 of 100 files, 100 B/s, 4.0 s left");
+			    " 60 %  600 B of 1.00 KB, 100 B/s, 4.0 s left, 60 of 100 files");
 	show(&p, at(700, 2000, true), text); /* a total that grew all the same */
 	assert_int_equal(p.percent, 60);
 }
@@ -57,7 +57,7 @@ static void never_passes_the_whole(void **state)
 
 	(void)state;
 	assert_string_equal(show(&p, at(5000, 1000, true), text),
-			    "100 %  5.00 KB of 5.00 KB, 500 of 500 files, 100 B/s");
+			    "100 %  5.00 KB of 5.00 KB, 100 B/s, 500 of 500 files");
 }
 
 static void says_a_hundred_only_when_all_is_done(void **state)

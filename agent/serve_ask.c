@@ -110,6 +110,28 @@ void serve_ask_free(struct serve_ask *a)
 	free(a);
 }
 
+static bool is_same(struct text a, struct text b)
+{
+	return a.len == b.len && !memcmp(a.at, b.at, a.len);
+}
+
+void serve_ask_continue(struct serve_ask *a, struct serve_ask *last)
+{
+	const struct msg_listing *l;
+
+	if (!last || a->type != MSG_LIST || last->answer.type != MSG_LISTING)
+		return;
+	l = &last->answer.listing;
+	if (!l->entry_count || !is_same(a->share, last->share) || !is_same(a->paths[0], last->paths[0]) ||
+	    !is_same(a->after, l->entries[l->entry_count - 1].name))
+		return;
+	/* The names move whole; the last answer still points to some, but it has been sent. */
+	a->page = last->page;
+	a->seen = last->seen;
+	last->page = (struct directory_page){ .count = 0 };
+	last->answer = (struct message){ .type = MSG_ERROR };
+}
+
 haul_status share_open(const struct share *share, bool is_readable, int *ret_fd, struct haul_fault *fault)
 {
 	int fd = open(share->path, (is_readable ? O_RDONLY : O_PATH) | O_DIRECTORY | O_CLOEXEC);
@@ -199,8 +221,7 @@ static void list_shares(struct serve_ask *a)
 static const struct serve_offer *find_offer(const struct serve_ask *a)
 {
 	for (size_t i = 0; i < a->offer_count; i++)
-		if (strlen(a->offers[i].share.name) == a->share.len &&
-		    !memcmp(a->offers[i].share.name, a->share.at, a->share.len))
+		if (is_same(a->share, (struct text){ a->offers[i].share.name, strlen(a->offers[i].share.name) }))
 			return &a->offers[i];
 	return NULL;
 }

@@ -24,6 +24,13 @@ struct serve_ask;
 HAUL_MUST_USE haul_status serve_ask_new(const struct share_list *shares, const struct peer *peer,
 					const struct message *question, struct serve_ask **ret_ask);
 
+/*
+ * Before serve_ask_run(), on the loop: if `a` goes on where `last` stopped (the next page of the same directory), take
+ * over the names that it has read already, so that a directory is not read anew for every page. Never needed: without
+ * it, or for another question, the answer is the same but slower. last may be NULL.
+ */
+void serve_ask_continue(struct serve_ask *a, struct serve_ask *last);
+
 /* Find the answer. Blocks on the disk; any thread, once. */
 void serve_ask_run(struct serve_ask *a);
 

@@ -16,6 +16,8 @@ enum {
 	/* What one entry takes in a LISTING besides its name, at most: five numbers and the heads of its fields. */
 	ENTRY_OVERHEAD_BYTES = 64,
 	PAGE_BYTES_MAX = MESSAGE_BYTES_MAX - 1024,
+	/* Read in one pass over the directory: most of a big one's cost is the passes. At most 9 MiB of names. */
+	PAGE_NAMES = 32 * 1024,
 };
 
 static enum found_state state_of(haul_status st)
@@ -76,18 +78,13 @@ static struct listing_entry entry_of(const char *name, const struct entry_facts 
 				       .mtime = facts->mtime };
 }
 
-/* The names of the page with their facts, as many as fit into one message. What vanished meanwhile is left out. */
-static void answer_page(struct serve_ask *a, const struct serve_offer *o, int dir_fd)
+/* Entries for the names that the page still has, until the message is full. What vanished meanwhile is left out. */
+static size_t take_names(struct serve_ask *a, int dir_fd)
 {
-	size_t bytes = 0, count = 0, seen = 0;
+	size_t bytes = 0, count = 0;
 
-	a->entries = calloc(a->page.count + 1, sizeof(*a->entries));
-	if (!a->entries) {
-		serve_refuse(a, HAUL_NO_MEMORY, o);
-		return;
-	}
-	for (; seen < a->page.count; seen++) {
-		const char *name = a->page.names[seen];
+	for (; a->seen < a->page.count && count < MESSAGE_LISTING_MAX; a->seen++) {
+		const char *name = a->page.names[a->seen];
 		struct entry_facts facts;
 
 		bytes += strlen(name) + ENTRY_OVERHEAD_BYTES;
@@ -96,47 +93,59 @@ static void answer_page(struct serve_ask *a, const struct serve_offer *o, int di
 		if (haul_ok(beneath_stat_at(dir_fd, name, &facts)))
 			a->entries[count++] = entry_of(name, &facts);
 	}
+	return count;
+}
+
+/* The page after the one we have, or the first one. */
+static haul_status next_page(struct serve_ask *a, int dir_fd)
+{
+	struct directory_page page;
+	const char *after = a->page.count ? a->page.names[a->page.count - 1] : a->after.at;
+	haul_status st = directory_page_read(dir_fd, after, PAGE_NAMES, &page);
+
+	if (haul_failed(st))
+		return st;
+	directory_page_close(&a->page);
+	a->page = page;
+	a->seen = 0;
+	return HAUL_OK;
+}
+
+/* Goes on until there is an entry, so that "more" never comes with nothing to go on from. */
+static haul_status answer_entries(struct serve_ask *a, int dir_fd)
+{
+	size_t count = take_names(a, dir_fd);
+	bool is_first = !a->page.count;
+	haul_status st = HAUL_OK;
+
+	while (haul_ok(st) && !count && (is_first || a->page.has_more || a->seen < a->page.count)) {
+		if (a->seen == a->page.count)
+			st = next_page(a, dir_fd);
+		if (haul_ok(st))
+			count = take_names(a, dir_fd);
+		is_first = false;
+	}
 	a->answer = (struct message){ .type = MSG_LISTING };
 	a->answer.listing = (struct msg_listing){ .entries = a->entries,
 						  .entry_count = count,
-						  .has_more = a->page.has_more || seen < a->page.count };
+						  .has_more = a->page.has_more || a->seen < a->page.count };
+	return st;
 }
 
-/* Pages until one has an entry, so that "more" never comes with nothing to go on from. */
 static void list_directory(struct serve_ask *a, const struct serve_offer *o, int root_fd)
 {
-	const char *after = a->after.at;
-	char *last = NULL;
 	haul_status st;
 	int dir_fd;
 
-	st = beneath_open(root_fd, a->paths[0].at, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0, &dir_fd);
-	if (haul_failed(st)) {
+	a->entries = calloc(MESSAGE_LISTING_MAX, sizeof(*a->entries));
+	st = a->entries ? beneath_open(root_fd, a->paths[0].at, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0, &dir_fd)
+			: HAUL_NO_MEMORY;
+	if (haul_ok(st)) {
+		st = answer_entries(a, dir_fd);
+		close(dir_fd);
+	}
+	if (haul_failed(st))
 		serve_refuse(a, st, o);
-		return;
-	}
-	for (;;) {
-		st = directory_page_read(dir_fd, after, MESSAGE_LISTING_MAX, &a->page);
-		if (haul_failed(st)) {
-			serve_refuse(a, st, o);
-			break;
-		}
-		answer_page(a, o, dir_fd);
-		if (a->answer.type != MSG_LISTING || a->answer.listing.entry_count || !a->answer.listing.has_more)
-			break;
-		free(last);
-		last = strdup(a->page.names[a->page.count - 1]);
-		after = last;
-		free(a->entries);
-		a->entries = NULL;
-		directory_page_close(&a->page);
-		if (!last) {
-			serve_refuse(a, HAUL_NO_MEMORY, o);
-			break;
-		}
-	}
-	free(last);
-	close(dir_fd);
 }
 
 /* Anything but a directory is listed as itself. */

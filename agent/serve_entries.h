@@ -22,7 +22,8 @@ struct serve_ask {
 	struct message answer;
 	struct text offered[MESSAGE_SHARES_MAX];
 	struct found *found;
-	struct directory_page page;
+	struct directory_page page; /* names in hand, of which `seen` were dealt with */
+	size_t seen;
 	struct listing_entry *entries;
 	struct listing_share *shares;
 };

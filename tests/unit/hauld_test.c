@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,7 +116,8 @@ static pid_t start(int *ret_out)
 		dup2(out[1], 1);
 		close(out[0]);
 		close(out[1]);
-		execl(HAULD_PROGRAM, "hauld", "--home", server_home.config_dir, "--listen", "127.0.0.1:0", (char *)NULL);
+		execl(HAULD_PROGRAM, "hauld", "--home", server_home.config_dir, "--listen", "127.0.0.1:0",
+		      (char *)NULL);
 		_exit(127);
 	}
 	close(out[1]);
@@ -329,6 +332,42 @@ static void test_killed_agent_is_seen(void **state)
 	assert_true(home_agent_runs(&server_home, NULL, 0, NULL));
 }
 
+static void assert_told(int manager, const char *state)
+{
+	struct pollfd wait = { .fd = manager, .events = POLLIN };
+	char text[128] = "";
+
+	assert_int_equal(poll(&wait, 1, READY_MS), 1);
+	assert_true(recv(manager, text, sizeof(text) - 1, 0) > 0);
+	assert_int_equal(strncmp(text, state, strlen(state)), 0);
+}
+
+static void test_service_manager_is_told(void **state)
+{
+	struct sockaddr_un socket_name = { .sun_family = AF_UNIX };
+	int out, manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	kill(agent, SIGTERM);
+	assert_int_equal(wait_for(agent), 0);
+	snprintf(socket_name.sun_path, sizeof(socket_name.sun_path), "%s", temp_path(&temp, "manager"));
+	assert_int_equal(bind(manager, (struct sockaddr *)&socket_name, sizeof(socket_name)), 0);
+	setenv("NOTIFY_SOCKET", socket_name.sun_path, 1);
+	agent = start(&out);
+	unsetenv("NOTIFY_SOCKET");
+	read_address(out);
+	assert_told(manager, "READY=1");
+	kill(agent, SIGHUP);
+	assert_told(manager, "RELOADING=1\nMONOTONIC_USEC=");
+	assert_told(manager, "READY=1");
+	kill(agent, SIGTERM);
+	assert_told(manager, "STOPPING=1");
+	assert_int_equal(wait_for(agent), 0);
+	close(manager);
+	agent = start(&out); /* for the tear-down */
+	read_address(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes_reach_it_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged_peers_mean_nobody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_second_agent_refuses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_service_manager_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_killed_agent_is_seen, set_up, tear_down),
 	};
 

@@ -254,36 +254,117 @@ static void test_no_share_names_those_offered(void **state)
 	assert_error(ask_list("inbo", "", ""), HAUL_NO_SHARE);
 }
 
-/* MANY files with long names: pages bounded by count and by bytes, together each name once and in order. */
-static void test_pages(void **state)
+static void make_many(void)
 {
-	char name[300], last[256] = "";
-	size_t total = 0, pages = 0;
-	bool has_more = true;
+	char name[300];
 
-	(void)state;
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "inbox/%05u-%0*d", (i * 7919) % MANY, i % 3 ? 200 : 1, 0);
 		temp_write(&temp, name, "");
 	}
-	while (has_more) {
-		struct serve_ask *a = ask_list("inbox", "", last);
-		const struct msg_listing *l = &serve_ask_answer(a)->listing;
+}
 
-		assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
-		assert_in_range(l->entry_count, 1, MESSAGE_LISTING_MAX);
-		for (size_t i = 0; i < l->entry_count; i++) {
-			snprintf(name, sizeof(name), "%.*s", (int)l->entries[i].name.len, l->entries[i].name.at);
-			assert_true(strcmp(name, last) > 0);
-			assert_int_equal(strtoul(name, NULL, 10), total++);
-			snprintf(last, sizeof(last), "%.255s", name);
-		}
-		has_more = l->has_more;
-		pages++;
-		serve_ask_free(a);
+/* Ask for the page after `last`, which is moved on; names are counted and must come each once and in order. */
+static struct serve_ask *next_page(struct serve_ask *before, bool goes_on, char *last, size_t *total)
+{
+	struct message m = { .type = MSG_LIST };
+	const struct msg_listing *l;
+	struct serve_ask *a;
+	char name[300];
+
+	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of(last) };
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &a)));
+	if (goes_on)
+		serve_ask_continue(a, before);
+	serve_ask_free(before);
+	serve_ask_run(a);
+	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
+	l = &serve_ask_answer(a)->listing;
+	assert_in_range(l->entry_count, 1, MESSAGE_LISTING_MAX);
+	for (size_t i = 0; i < l->entry_count; i++) {
+		snprintf(name, sizeof(name), "%.*s", (int)l->entries[i].name.len, l->entries[i].name.at);
+		assert_true(strcmp(name, last) > 0);
+		assert_int_equal(strtoul(name, NULL, 10), (*total)++);
+		snprintf(last, 256, "%.255s", name);
 	}
+	return a;
+}
+
+/* MANY files with long names: pages bounded by count and by bytes. */
+static void assert_pages(bool goes_on)
+{
+	struct serve_ask *a = NULL;
+	char last[256] = "";
+	size_t total = 0, pages = 0;
+
+	do {
+		struct message_buffer wire = { .len = 0 };
+
+		a = next_page(a, goes_on, last, &total);
+		assert_true(haul_ok(message_encode(&wire, serve_ask_answer(a))));
+		message_buffer_close(&wire);
+		pages++;
+	} while (serve_ask_answer(a)->listing.has_more);
+	serve_ask_free(a);
 	assert_int_equal(total, MANY);
 	assert_true(pages >= 3);
+}
+
+static void test_pages(void **state)
+{
+	(void)state;
+	make_many();
+	assert_pages(false);
+	assert_pages(true);
+}
+
+/* What is removed between two pages is not listed, and an emptied rest ends the list. */
+static void test_entries_that_vanish(void **state)
+{
+	char last[256] = "";
+	size_t total = 0;
+	struct serve_ask *a;
+	struct message m = { .type = MSG_LIST };
+	struct serve_ask *rest;
+
+	(void)state;
+	make_many();
+	a = next_page(NULL, true, last, &total);
+	assert_true(serve_ask_answer(a)->listing.has_more);
+	temp_directory_close(&temp);
+	assert_int_equal(mkdir(temp.path, 0700) || mkdir(inbox_path, 0700), 0);
+	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of(last) };
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &rest)));
+	serve_ask_continue(rest, a);
+	serve_ask_continue(rest, NULL);
+	serve_ask_free(a);
+	serve_ask_run(rest);
+	assert_int_equal(serve_ask_answer(rest)->listing.entry_count, 0);
+	assert_false(serve_ask_answer(rest)->listing.has_more);
+	serve_ask_free(rest);
+}
+
+static void test_another_question_does_not_continue(void **state)
+{
+	char last[256] = "";
+	size_t total = 0;
+	struct serve_ask *a, *other;
+	struct message m = { .type = MSG_LIST };
+
+	(void)state;
+	make_many();
+	a = next_page(NULL, true, last, &total);
+	m.list = (struct msg_list){ text_of("linked"), text_of(""), text_of(last) };
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
+	serve_ask_continue(other, a);
+	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
+	serve_ask_free(other);
+	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of("0") };
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
+	serve_ask_continue(other, a);
+	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
+	serve_ask_free(other);
+	serve_ask_free(a);
 }
 
 static void test_page_of_exactly_all(void **state)
@@ -324,6 +405,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_without_list_nothing_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_share_names_those_offered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_pages, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_entries_that_vanish, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_question_does_not_continue, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_page_of_exactly_all, set_up, tear_down),
 	};
 

@@ -269,7 +269,7 @@ static void fill_server(struct hauld_daemon *d, const struct hauld_options *o)
 	d->server.backend = o->backend;
 	d->server.on_authenticated = on_authenticated;
 	d->server.authenticated_ctx = d;
-	list_init(&d->server.sessions);
+	server_open(&d->server);
 	load_lists(d);
 }
 

@@ -15,6 +15,8 @@ struct receiver_config {
 	struct job_config job;
 	int root_fd;      /* the job's destination directory, -1 if missing (dry run only); held until receiver_free() */
 	int private_fd;   /* under which `.haul/` is made; held; -1 with root_fd */
+	uint64_t own_uid, own_gid; /* owner of what arrives; UINT64_MAX: the process's own */
+	uint32_t umask;            /* taken off every mode; UINT32_MAX: nothing */
 	uint64_t rights;  /* certs/rights.h: what the sender may do here; all of them for a local user */
 };
 

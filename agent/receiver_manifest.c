@@ -99,9 +99,11 @@ static struct dir_node *open_dir(struct receiver *r, uint64_t index)
 }
 
 /* Owner is not kept, so setuid and setgid would lend somebody else's rights: they are left out. */
-static uint32_t mode_to_keep(const struct manifest_entry *me)
+static uint32_t mode_to_keep(const struct receiver *r, const struct manifest_entry *me)
 {
-	return me->kind == ENTRY_DIRECTORY ? me->mode & 01777 : me->mode & 0777;
+	uint32_t mask = r->cfg.umask == UINT32_MAX ? 0 : r->cfg.umask;
+
+	return (me->kind == ENTRY_DIRECTORY ? me->mode & 01777 : me->mode & 0777) & ~mask;
 }
 
 static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry *me)
@@ -110,7 +112,7 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 	e->old.fd = -1;
 	e->first_bad = UINT64_MAX;
 	e->facts = (struct entry_facts){
-		.kind = me->kind, .mode = mode_to_keep(me), .size = me->size, .mtime = me->mtime
+		.kind = me->kind, .mode = mode_to_keep(e->receiver, me), .size = me->size, .mtime = me->mtime
 	};
 	e->is_sparse = me->flags & ENTRY_SPARSE;
 	e->path = join(e->dir->path, &me->name);

@@ -9,6 +9,7 @@
 #include "agent/peers.h"
 #include "agent/shares.h"
 #include "engine/base/list.h"
+#include "engine/pool.h"
 
 /*
  * What is shared by all sessions of one hauld. Peers and shares are replaced by hauld when their files change
@@ -22,11 +23,18 @@ struct server {
 	struct share_list shares;
 	struct list sessions;  /* struct server_session */
 	uint64_t budget_bytes; /* memory for blocks of all sessions */
+	uint64_t reserved_bytes; /* of it, by the jobs that run */
+	struct block_budget budget; /* the same, as the lanes draw on it; opened by server_open() */
 	const char *backend;   /* NULL, "ring", "threads" */
 	/* Called by the session at a connection's first message: the listener lifts its deadline. */
 	void (*on_authenticated)(void *ctx, struct channel *ch);
 	void *authenticated_ctx;
+	void (*on_stopped)(void *ctx); /* the server's own: set while it stops */
+	void *stopped_ctx;
 };
+
+/* After loop, home, tls, budget_bytes and backend have been set. */
+void server_open(struct server *s);
 
 /* A known device has connected (listener's on_channel): takes the channel. */
 void server_take_channel(struct server *s, struct channel *ch, const uint8_t device_id[32]);

@@ -1,0 +1,368 @@
+/*
+ * A session's job: checked against the rights, opened by a worker, admitted when its blocks fit into the budget, run as a
+ * sender (pull) or a receiver (push), and reported.
+ */
+#include "agent/server_parts.h"
+
+#include "certs/rights.h"
+#include "engine/beneath.h"
+#include "engine/engine.h"
+
+#include <psa/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCKS_WISHED = 8, BLOCKS_LEAST = 4 };
+
+#define LANE_RECORDS_MAX (UINT64_C(1) << 24)
+
+static void free_source(struct scan_source *s, int share_fd)
+{
+	if (s->root_fd >= 0 && s->root_fd != share_fd)
+		(void)close(s->root_fd);
+	free((void *)(uintptr_t)s->path);
+	free((void *)(uintptr_t)s->landing);
+}
+
+void session_job_free(struct session_job *j)
+{
+	if (!j)
+		return;
+	sender_free(j->sender);
+	receiver_free(j->receiver);
+	for (size_t i = 0; i < j->source_count; i++)
+		free_source(&j->sources[i], j->share_fd);
+	for (size_t i = 0; j->source_specs && i < j->m.source_count; i++) {
+		free((void *)(uintptr_t)j->source_specs[i].path.at);
+		free((void *)(uintptr_t)j->source_specs[i].landing.at);
+	}
+	free(j->sources);
+	free(j->source_specs);
+	if (j->root_fd >= 0)
+		(void)close(j->root_fd);
+	if (j->share_fd >= 0)
+		(void)close(j->share_fd);
+	free(j->share);
+	free(j->root);
+	free(j->found.name);
+	free(j->found.path);
+	free(j);
+}
+
+static bool copy_text(struct text *t)
+{
+	char *copy = strndup(t->len ? t->at : "", t->len);
+
+	t->at = copy;
+	return copy != NULL;
+}
+
+static bool copy_sources(struct session_job *j)
+{
+	const struct job_source *from = j->m.sources;
+
+	j->source_specs = calloc(j->m.source_count ? j->m.source_count : 1, sizeof(*j->source_specs));
+	j->sources = calloc(j->m.source_count ? j->m.source_count : 1, sizeof(*j->sources));
+	if (!j->source_specs || !j->sources)
+		return false;
+	for (size_t i = 0; i < j->m.source_count; i++) {
+		j->source_specs[i] = from[i];
+		if (!copy_text(&j->source_specs[i].path) || !copy_text(&j->source_specs[i].landing))
+			return false;
+	}
+	j->m.sources = j->source_specs;
+	return true;
+}
+
+static struct session_job *job_new(const struct msg_job *m, const struct share *share, uint64_t rights)
+{
+	struct session_job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return NULL;
+	j->m = *m;
+	j->rights = rights;
+	j->share_fd = j->root_fd = -1;
+	j->found = *share;
+	j->found.name = strdup(share->name);
+	j->found.path = strdup(share->path);
+	j->share = strndup(m->share.at, m->share.len);
+	j->root = strndup(m->root.len ? m->root.at : "", m->root.len);
+	if (!copy_sources(j) || !j->found.name || !j->found.path || !j->share || !j->root) {
+		session_job_free(j);
+		return NULL;
+	}
+	j->m.share = (struct text){ j->share, m->share.len };
+	j->m.root = (struct text){ j->root, m->root.len };
+	return j;
+}
+
+/* What the job cannot do without; single files may still need more (overwrite). */
+static uint64_t rights_needed(const struct msg_job *m)
+{
+	if (m->direction == JOB_PULL || m->verb == JOB_VERIFY)
+		return RIGHT_LIST | RIGHT_READ;
+	return RIGHT_CREATE;
+}
+
+static uint64_t lowest_bit(uint64_t bits)
+{
+	return bits & (~bits + 1);
+}
+
+/* ---- running ---- */
+
+static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault)
+{
+	session_job_ended(ctx, st, fault);
+}
+
+static enum engine_backend backend_of(const char *name)
+{
+	if (name && !strcmp(name, "ring"))
+		return ENGINE_RING;
+	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
+}
+
+static void job_config(struct server_session *s, struct job_config *cfg)
+{
+	struct session_job *j = s->job;
+
+	*cfg = (struct job_config){
+		.loop = s->server->loop,
+		.mailbox = &s->mailbox,
+		.link = s->control,
+		.verb = j->m.verb,
+		.flags = j->m.flags,
+		.modify_window_ns = j->m.modify_window_ns,
+		.lanes = j->lanes,
+		.lane = { .block_bytes = j->block_bytes,
+		          .blocks_per_lane = j->blocks_per_lane,
+		          .backend = backend_of(s->server->backend),
+		          .budget = &s->server->budget,
+		          .records_max = LANE_RECORDS_MAX,
+		          .connect_timeout_ms = 10000 },
+		.scratch_dir = s->server->home->state_dir,
+		.direct = DIRECT_AUTO,
+		.cb = { .on_end = on_job_end },
+		.ctx = s,
+	};
+	memcpy(cfg->lane.session_id, j->session_id, sizeof(j->session_id));
+}
+
+static haul_status make_end(struct server_session *s, struct haul_fault *fault)
+{
+	struct session_job *j = s->job;
+	struct receiver_config cfg = { .root_fd = j->root_fd,
+		                       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
+		                       .rights = j->rights,
+		                       .own_uid = j->found.own_uid,
+		                       .own_gid = j->found.own_gid,
+		                       .umask = j->found.umask };
+
+	job_config(s, &cfg.job);
+	if (j->m.direction == JOB_PULL)
+		return sender_new(&cfg.job, j->sources, j->source_count, &j->sender, fault);
+	return receiver_new(&cfg, &j->receiver, fault);
+}
+
+/* Memory for every lane's blocks, all or nothing: fewer blocks rather than none. */
+static bool admit(struct server_session *s)
+{
+	struct session_job *j = s->job;
+	struct server *server = s->server;
+
+	for (unsigned blocks = BLOCKS_WISHED; blocks >= BLOCKS_LEAST; blocks -= 2) {
+		uint64_t need = block_cost(j->block_bytes) * blocks * j->lanes;
+
+		if (need > server->budget_bytes - server->reserved_bytes)
+			continue;
+		j->blocks_per_lane = blocks;
+		j->reserved_bytes = need;
+		server->reserved_bytes += need;
+		return true;
+	}
+	return false;
+}
+
+static void run_job(struct server_session *s)
+{
+	struct session_job *j = s->job;
+	struct message m = { .type = MSG_ACCEPT };
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (psa_generate_random(j->session_id, sizeof(j->session_id)) != PSA_SUCCESS) {
+		session_refuse_status(s, HAUL_CRYPTO, "no random numbers");
+		return;
+	}
+	st = make_end(s, &fault);
+	if (haul_failed(st)) {
+		session_refuse_status(s, st, fault.text[0] ? fault.text : haul_status_text(st));
+		return;
+	}
+	s->job_runs = true;
+	s->state = SESSION_RUNNING;
+	m.accept = (struct msg_accept){ .lanes = j->lanes, .block_bytes = j->block_bytes, .root_exists = j->root_existed };
+	memcpy(m.accept.session_id, j->session_id, sizeof(j->session_id));
+	st = control_link_send(s->control, &m, &fault);
+	if (haul_failed(st)) {
+		session_stop_job(s, st);
+		return;
+	}
+	if (j->receiver)
+		receiver_begin(j->receiver);
+}
+
+static unsigned place_in_queue(struct server *server, const struct server_session *of)
+{
+	unsigned place = 1;
+
+	list_each (pos, &server->sessions) {
+		const struct server_session *s = list_item(pos, struct server_session, link);
+
+		if (s == of)
+			break;
+		place += s->state == SESSION_QUEUED;
+	}
+	return place;
+}
+
+static void admit_or_queue(struct server_session *s)
+{
+	struct message m = { .type = MSG_BUSY };
+	struct haul_fault fault = { 0 };
+
+	if (admit(s)) {
+		run_job(s);
+		return;
+	}
+	s->state = SESSION_QUEUED;
+	m.busy.place = place_in_queue(s->server, s);
+	if (haul_failed(control_link_send(s->control, &m, &fault)))
+		session_refuse_status(s, fault.status, fault.text);
+}
+
+void server_admit_next(struct server *server)
+{
+	list_each (pos, &server->sessions) {
+		struct server_session *s = list_item(pos, struct server_session, link);
+
+		if (s->state != SESSION_QUEUED || s->said_error)
+			continue;
+		if (!admit(s))
+			return;
+		run_job(s);
+		return;
+	}
+}
+
+static void refuse_opening(struct server_session *s)
+{
+	struct session_job *j = s->job;
+	const struct peer *peer = session_peer(s);
+	const struct msg_error e = { .code = (uint32_t)j->status.code,
+		                     .share = j->m.share,
+		                     .path = j->bad_path,
+		                     .your_name = { peer ? peer->name : "", peer ? strlen(peer->name) : 0 } };
+
+	session_refuse(s, &e);
+}
+
+static void open_in_pool(uv_work_t *work)
+{
+	session_job_open(((struct server_session *)work->data)->job);
+}
+
+static void on_opened(uv_work_t *work, int status)
+{
+	struct server_session *s = work->data;
+
+	(void)status;
+	session_opened(s);
+	if (s->state != SESSION_OPENING)
+		return;
+	if (haul_failed(s->job->status))
+		refuse_opening(s);
+	else
+		admit_or_queue(s);
+}
+
+static void choose_sizes(struct session_job *j)
+{
+	j->lanes = j->m.lanes > LANES_MAX ? LANES_MAX : j->m.lanes;
+	j->block_bytes = j->m.block_bytes;
+}
+
+void session_start_job(struct server_session *s, const struct msg_job *m)
+{
+	const struct peer *peer = session_peer(s);
+	const struct share *share = shares_find(&s->server->shares, m->share.at, m->share.len);
+	uint64_t rights = peer ? peer_rights_on(peer, m->share.at, m->share.len) : 0;
+	uint64_t missing = rights_needed(m) & ~rights;
+
+	if (!peer || !share || !rights) {
+		struct text offered[MESSAGE_SHARES_MAX];
+		struct msg_error e = { .code = HAUL_CODE_NOT_KNOWN };
+
+		if (peer)
+			serve_no_share(&s->server->shares, peer, m->share, offered, &e);
+		session_refuse(s, &e);
+		return;
+	}
+	if (missing) {
+		session_missing_right(s, m->share, lowest_bit(missing), rights);
+		return;
+	}
+	s->job = job_new(m, share, rights);
+	s->pool.data = s;
+	if (!s->job || uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
+		session_refuse_status(s, HAUL_NO_MEMORY, "");
+		return;
+	}
+	choose_sizes(s->job);
+	s->in_pool = true;
+	s->state = SESSION_OPENING;
+}
+
+void session_job_message(struct server_session *s, const struct message *m)
+{
+	if (!s->job_runs)
+		return;
+	if (s->job->sender)
+		sender_message(s->job->sender, m);
+	else
+		receiver_message(s->job->receiver, m);
+}
+
+void session_stop_job(struct server_session *s, haul_status why)
+{
+	if (!s->job_runs)
+		return;
+	if (s->job->sender)
+		sender_stop(s->job->sender, why, NULL);
+	else
+		receiver_stop(s->job->receiver, why, NULL);
+}
+
+void session_recheck_rights(struct server_session *s)
+{
+	struct session_job *j = s->job;
+	const struct peer *peer = session_peer(s);
+	uint64_t rights, missing;
+
+	if (!j || !peer || s->said_error)
+		return;
+	rights = shares_find(&s->server->shares, j->share, strlen(j->share)) ?
+	                 peer_rights_on(peer, j->share, strlen(j->share)) :
+	                 0;
+	j->rights = rights;
+	missing = rights_needed(&j->m) & ~rights;
+	if (j->receiver)
+		receiver_set_rights(j->receiver, rights);
+	if (!missing)
+		return;
+	session_missing_right(s, j->m.share, lowest_bit(missing), rights);
+	session_stop_job(s, HAUL_NO_RIGHT);
+}

@@ -1,0 +1,94 @@
+/*
+ * Opening what a job works on, on a worker: the share (links in its own path are followed), below it the destination
+ * directory with its missing parents, or each source. Nothing below the share's top follows a link, but for a source that is
+ * a link and was asked for with a slash: the kernel resolves it, and refuses what would leave the share.
+ */
+#include "agent/server_parts.h"
+
+#include "agent/serve_ask.h"
+#include "engine/beneath.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void failed(struct session_job *j, haul_status st, struct text path)
+{
+	j->status = st;
+	j->bad_path = path;
+}
+
+static void open_root(struct session_job *j)
+{
+	bool is_writing = j->m.verb == JOB_COPY && !(j->m.flags & JOB_DRY_RUN);
+	unsigned made = 0;
+	haul_status st = HAUL_OK;
+
+	if (is_writing)
+		st = beneath_make_path(j->share_fd, j->root, !(j->m.flags & JOB_NO_SYNC), &made);
+	if (haul_ok(st))
+		st = beneath_open(j->share_fd, j->root, O_RDONLY | O_DIRECTORY, 0, &j->root_fd);
+	if (haul_failed(st))
+		j->root_fd = -1;
+	j->root_existed = haul_ok(st) && !made;
+	if (st.code == HAUL_CODE_NOT_FOUND && !is_writing)
+		return; /* a dry run and a comparison can live with a destination that is not there */
+	if (haul_failed(st))
+		failed(j, st, j->m.root);
+}
+
+static haul_status open_source(struct session_job *j, const struct job_source *spec, struct scan_source *ret_source)
+{
+	struct scan_source s = { .root_fd = j->share_fd, .path = strdup(spec->path.at) };
+	struct entry_facts facts;
+	haul_status st = HAUL_OK;
+
+	if (spec->landing.len)
+		s.landing = strdup(spec->landing.at);
+	if (!s.path || (spec->landing.len && !s.landing))
+		st = HAUL_NO_MEMORY;
+	if (haul_ok(st) && spec->follow) {
+		st = beneath_open_following(j->share_fd, s.path, O_RDONLY | O_DIRECTORY, &s.root_fd);
+		free((char *)(uintptr_t)s.path);
+		s.path = strdup("");
+		if (haul_failed(st))
+			s.root_fd = j->share_fd;
+	} else if (haul_ok(st)) {
+		st = beneath_stat(j->share_fd, s.path, &facts);
+	}
+	if (haul_ok(st)) {
+		*ret_source = s;
+		return HAUL_OK;
+	}
+	free((char *)(uintptr_t)s.path);
+	free((char *)(uintptr_t)s.landing);
+	return st;
+}
+
+static void open_sources(struct session_job *j)
+{
+	for (size_t i = 0; i < j->m.source_count; i++) {
+		haul_status st = open_source(j, &j->source_specs[i], &j->sources[j->source_count]);
+
+		if (haul_failed(st)) {
+			failed(j, st, j->source_specs[i].path);
+			return;
+		}
+		j->source_count++;
+	}
+}
+
+void session_job_open(struct session_job *j)
+{
+	haul_status st = share_open(&j->found, true, &j->share_fd, NULL);
+
+	if (haul_failed(st)) {
+		j->share_fd = -1;
+		failed(j, st, (struct text){ "", 0 });
+		return;
+	}
+	if (j->m.direction == JOB_PUSH)
+		open_root(j);
+	else
+		open_sources(j);
+}

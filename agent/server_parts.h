@@ -1,0 +1,86 @@
+/* Inside of the server: server.c (connections, questions), server_job.c (a session's job). Main loop only. */
+#ifndef HAUL_AGENT_SERVER_PARTS_H
+#define HAUL_AGENT_SERVER_PARTS_H
+
+#include "agent/control_link.h"
+#include "agent/receiver.h"
+#include "agent/sender.h"
+#include "agent/serve_ask.h"
+#include "agent/server.h"
+
+struct handing;
+
+/*
+ *  ASKING --JOB--> OPENING --opened--> QUEUED (no memory free: BUSY) --turn--> RUNNING --on_end--> LEAVING --> gone
+ *    |                +---------------------admitted-------------------------> RUNNING
+ *    +--LANE_HELLO--> HANDING --detached--> gone
+ *  Any fault or the end of the connection: LEAVING once the job, if any, has ended.
+ */
+enum session_state {
+	SESSION_ASKING,
+	SESSION_OPENING,
+	SESSION_QUEUED,
+	SESSION_RUNNING,
+	SESSION_HANDING,
+	SESSION_LEAVING,
+};
+
+/* A JOB message of which everything is our own copy, and what the worker opened for it. */
+struct session_job {
+	struct msg_job m;           /* texts point into the strings below */
+	char *share, *root;
+	struct job_source *source_specs; /* texts owned */
+	struct share found;         /* copy of the share, name and path owned */
+	uint64_t rights;
+	int share_fd, root_fd;
+	struct scan_source *sources; /* path and landing owned; root_fd = share_fd or a followed target's own */
+	size_t source_count;
+	bool root_existed;
+	haul_status status;         /* of opening */
+	struct text bad_path;       /* what could not be opened; points into the strings above */
+	struct sender *sender;
+	struct receiver *receiver;
+	uint8_t session_id[SESSION_ID_BYTES];
+	unsigned lanes, blocks_per_lane;
+	uint32_t block_bytes;
+	uint64_t reserved_bytes;    /* of the server's budget */
+};
+
+struct server_session {
+	struct list link;
+	struct server *server;
+	struct control_link *control; /* NULL once closed */
+	uint8_t device_id[32];
+	enum session_state state;
+	struct mailbox mailbox;
+	uv_work_t pool;             /* a question or the opening of a job */
+	bool in_pool;
+	struct serve_ask *ask;
+	struct handing *handing;    /* a lane connection on its way to its lane */
+	struct session_job *job;
+	bool job_runs;              /* its on_end is still to come */
+	bool said_error;
+	unsigned closing;           /* handles whose close callbacks are still to come */
+};
+
+/* server.c */
+void session_refuse(struct server_session *s, const struct msg_error *e);
+void session_refuse_status(struct server_session *s, haul_status st, const char *text);
+void session_leave(struct server_session *s); /* close the link when the peer has, free everything */
+const struct peer *session_peer(struct server_session *s);
+void session_job_ended(struct server_session *s, haul_status st, const struct haul_fault *fault);
+void session_opened(struct server_session *s); /* the worker has opened the job, or failed to */
+void session_missing_right(struct server_session *s, struct text share, uint64_t missing, uint64_t held);
+
+/* server_job.c */
+void session_start_job(struct server_session *s, const struct msg_job *m);
+void session_job_message(struct server_session *s, const struct message *m);
+void session_stop_job(struct server_session *s, haul_status why);
+void session_job_free(struct session_job *j);
+void session_recheck_rights(struct server_session *s);
+void server_admit_next(struct server *server);
+
+/* server_open.c: blocking, on a worker */
+void session_job_open(struct session_job *j);
+
+#endif

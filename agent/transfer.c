@@ -1,0 +1,322 @@
+/*
+ * The life of a transfer: one loop on the calling thread, from the first look at the places to the last callback.
+ *
+ * Happy path: transfer_look_local(), dial, transfer_look_remote(), transfer_land(), JOB, ACCEPT, the job's end, close.
+ * A signal cancels: what is committed stays, what is not is dropped, the exit code says which signal.
+ */
+#include "agent/transfer_parts.h"
+
+#include "agent/exit_class.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int signal_numbers[TRANSFER_SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
+
+static void close_handle(uv_handle_t *h)
+{
+	if (!uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+/* The last step: every handle closes and the loop runs out. */
+static void transfer_over(struct transfer *t)
+{
+	if (t->state == TRANSFER_OVER || t->job_runs)
+		return;
+	t->state = TRANSFER_OVER;
+	close_handle((uv_handle_t *)&t->tick);
+	close_handle((uv_handle_t *)&t->leave);
+	for (size_t i = 0; i < TRANSFER_SIGNALS; i++)
+		close_handle((uv_handle_t *)&t->signals[i]);
+	mailbox_close(&t->mailbox, NULL);
+	if (t->link)
+		control_link_close(t->link, NULL, NULL);
+	t->link = NULL;
+}
+
+static void on_leave_timeout(uv_timer_t *timer)
+{
+	transfer_over(timer->data);
+}
+
+void transfer_leave(struct transfer *t)
+{
+	if (t->state == TRANSFER_LEAVING || t->state == TRANSFER_OVER)
+		return;
+	t->state = TRANSFER_LEAVING;
+	if (t->dial) {
+		dial_cancel(t->dial); /* its on_done ends us */
+		return;
+	}
+	if (!t->link) {
+		transfer_over(t);
+		return;
+	}
+	control_link_finish(t->link);
+	(void)uv_timer_start(&t->leave, on_leave_timeout, TRANSFER_LEAVE_MS, 0);
+}
+
+void transfer_ask(struct transfer *t, const struct message *m)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st = control_link_send(t->link, m, &fault);
+
+	if (haul_ok(st))
+		return;
+	transfer_fault(t, st, &fault, NULL);
+	transfer_leave(t);
+}
+
+/* ---- the link ---- */
+
+static void job_message(struct transfer *t, const struct message *m)
+{
+	if (t->sender)
+		sender_message(t->sender, m);
+	else if (t->receiver)
+		receiver_message(t->receiver, m);
+}
+
+static void stop_job(struct transfer *t, haul_status why, const struct haul_fault *fault)
+{
+	if (!t->job_runs)
+		return;
+	if (t->sender)
+		sender_stop(t->sender, why, fault);
+	else
+		receiver_stop(t->receiver, why, fault);
+}
+
+static void on_refused(struct transfer *t, const struct msg_error *e)
+{
+	transfer_refused(t, e);
+	if (t->job_runs)
+		stop_job(t, haul_status_from_number(e->code), NULL);
+	else
+		transfer_leave(t);
+}
+
+static void on_busy(struct transfer *t, const struct msg_busy *m)
+{
+	char text[128];
+
+	(void)snprintf(text, sizeof(text), "%s is busy: this job is number %u in its queue", t->peer_name, m->place);
+	if (t->obs->on_note)
+		t->obs->on_note(t->obs->ctx, text);
+}
+
+static void on_message(void *ctx, struct control_link *l, const struct message *m)
+{
+	struct transfer *t = ctx;
+
+	(void)l;
+	switch (m->type) {
+	case MSG_ERROR:
+		on_refused(t, &m->error);
+		return;
+	case MSG_FOUND:
+		if (t->state == TRANSFER_LOOKING)
+			transfer_found(t, &m->found);
+		else if (t->state == TRANSFER_NAMING)
+			transfer_named(t, &m->found);
+		return;
+	case MSG_BUSY:
+		on_busy(t, &m->busy);
+		return;
+	case MSG_ACCEPT:
+		transfer_accepted(t, &m->accept);
+		return;
+	case MSG_HELLO:
+		return;
+	default:
+		job_message(t, m);
+		return;
+	}
+}
+
+static void on_writable(void *ctx, struct control_link *l)
+{
+	struct transfer *t = ctx;
+
+	(void)l;
+	if (t->sender)
+		sender_writable(t->sender);
+	else if (t->receiver)
+		receiver_writable(t->receiver);
+}
+
+static void on_link_end(void *ctx, struct control_link *l, haul_status why, const struct haul_fault *fault)
+{
+	struct transfer *t = ctx;
+
+	(void)l;
+	if (t->job_runs) {
+		stop_job(t, haul_ok(why) ? HAUL_LOST : why, fault);
+		return;
+	}
+	if (haul_failed(why) && !t->was_refused && t->state != TRANSFER_LEAVING)
+		transfer_fault(t, why, fault, NULL);
+	t->state = TRANSFER_LEAVING;
+	transfer_over(t);
+}
+
+static const struct control_link_callbacks link_callbacks = {
+	.on_message = on_message,
+	.on_writable = on_writable,
+	.on_end = on_link_end,
+};
+
+static void on_dialled(void *ctx, struct dial_result *result, const struct haul_fault *fault, const char *remedy)
+{
+	struct transfer *t = ctx;
+
+	t->dial = NULL;
+	t->trust = result->trust;
+	if (!result->link) {
+		if (t->state != TRANSFER_LEAVING)
+			transfer_fault(t, fault->status, fault, remedy);
+		t->state = TRANSFER_LEAVING;
+		transfer_over(t);
+		return;
+	}
+	t->link = result->link;
+	t->tls = result->tls;
+	t->address = result->address;
+	memcpy(t->peer_name, result->peer_name, sizeof(t->peer_name));
+	memcpy(t->device_id, result->device_id, sizeof(t->device_id));
+	control_link_set_callbacks(t->link, &link_callbacks, t);
+	if (t->state == TRANSFER_LEAVING) {
+		transfer_over(t);
+		return;
+	}
+	t->state = TRANSFER_LOOKING;
+	transfer_look_remote(t);
+}
+
+/* ---- signals and time ---- */
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct transfer *t = handle->data;
+	struct message m = { .type = MSG_CANCEL, .cancel = { HAUL_CODE_INTERRUPTED } };
+	struct haul_fault fault = { 0 };
+
+	if (t->report->signal_number)
+		return;
+	t->report->signal_number = number;
+	if (!t->job_runs) {
+		transfer_leave(t);
+		return;
+	}
+	if (haul_ok(control_link_send(t->link, &m, &fault)))
+		control_link_finish(t->link);
+	stop_job(t, HAUL_INTERRUPTED, NULL);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct transfer *t = timer->data;
+	struct haul_fault fault = { 0 };
+
+	transfer_tick(t);
+	if (!t->job_runs || uv_hrtime() - t->moved_ns < (uint64_t)t->req->timeout_ms * 1000000)
+		return;
+	(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "nothing has moved for %u s", t->req->timeout_ms / 1000);
+	stop_job(t, HAUL_TIMED_OUT, &fault);
+}
+
+void transfer_close_job(struct transfer *t)
+{
+	t->job_runs = false;
+	if (t->state == TRANSFER_RUNNING)
+		transfer_leave(t);
+}
+
+static haul_status open_loop(struct transfer *t)
+{
+	if (uv_loop_init(&t->loop))
+		return HAUL_NO_MEMORY;
+	if (haul_failed(mailbox_open(&t->mailbox, &t->loop, mail_deliver_all, t))) {
+		(void)uv_loop_close(&t->loop);
+		return HAUL_NO_MEMORY;
+	}
+	(void)uv_timer_init(&t->loop, &t->tick);
+	(void)uv_timer_init(&t->loop, &t->leave);
+	t->tick.data = t->leave.data = t;
+	for (size_t i = 0; i < TRANSFER_SIGNALS; i++) {
+		(void)uv_signal_init(&t->loop, &t->signals[i]);
+		t->signals[i].data = t;
+		(void)uv_signal_start(&t->signals[i], on_signal, signal_numbers[i]);
+	}
+	(void)uv_timer_start(&t->tick, on_tick, TRANSFER_TICK_MS, TRANSFER_TICK_MS);
+	return HAUL_OK;
+}
+
+static void start(struct transfer *t)
+{
+	const struct dial_config cfg = { .home = t->home, .place = t->remote, .timeout_ms = t->req->connect_timeout_ms };
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (!transfer_look_local(t)) {
+		transfer_leave(t);
+		return;
+	}
+	st = dial_start(&t->loop, &cfg, on_dialled, t, &t->dial, &fault);
+	if (haul_ok(st))
+		return;
+	transfer_fault(t, st, &fault, NULL);
+	transfer_leave(t);
+}
+
+static void free_sources(struct transfer *t)
+{
+	for (size_t i = 0; i < t->scan_source_count; i++) {
+		if (t->scan_sources[i].root_fd >= 0)
+			(void)close(t->scan_sources[i].root_fd);
+		free((void *)(uintptr_t)t->scan_sources[i].path);
+		free((void *)(uintptr_t)t->scan_sources[i].landing);
+	}
+	free(t->scan_sources);
+	free(t->sources);
+	free((void *)t->source_specs);
+}
+
+static void transfer_close(struct transfer *t)
+{
+	sender_free(t->sender);
+	receiver_free(t->receiver);
+	landing_close(&t->landing);
+	free_sources(t);
+	free(t->local_destination);
+	free(t->suggestion);
+	if (t->root_fd >= 0)
+		(void)close(t->root_fd);
+	dial_trust_free(t->trust);
+}
+
+void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
+                  struct transfer_report *ret_report)
+{
+	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1 };
+
+	*ret_report = (struct transfer_report){ .is_dry_run = req->dry_run };
+	t.is_push = req->destination->is_remote;
+	t.remote = t.is_push ? req->destination : &req->sources[0];
+	t.started_ns = t.last_ns = t.moved_ns = uv_hrtime();
+	if (haul_failed(open_loop(&t))) {
+		transfer_error(&t, EXIT_CLASS_BUG, HAUL_NO_MEMORY, "out of memory", NULL);
+		transfer_fill_report(&t);
+		return;
+	}
+	start(&t);
+	(void)uv_run(&t.loop, UV_RUN_DEFAULT);
+	transfer_fill_report(&t);
+	transfer_close(&t);
+	if (uv_loop_close(&t.loop))
+		(void)haul_bug("a transfer left a handle open");
+}

@@ -1,0 +1,112 @@
+/*
+ * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c (landing,
+ * JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report). One thread.
+ */
+#ifndef HAUL_AGENT_TRANSFER_PARTS_H
+#define HAUL_AGENT_TRANSFER_PARTS_H
+
+#include "agent/dial.h"
+#include "agent/dial_trust.h"
+#include "agent/landing.h"
+#include "agent/receiver.h"
+#include "agent/sender.h"
+#include "agent/transfer.h"
+
+/*
+ *  DIALING --HELLO--> LOOKING --FOUND--> NAMING --FOUND--> STARTING --ACCEPT--> RUNNING --job's end--> LEAVING --> OVER
+ *     +---------+------------+-------------+-------------- any failure, a signal -------------------------^
+ */
+enum transfer_state {
+	TRANSFER_DIALING,
+	TRANSFER_LOOKING,  /* LOOKUP: sources (pull) or destination (push) */
+	TRANSFER_NAMING,   /* LOOKUP: which of the landing names exist (push) */
+	TRANSFER_STARTING, /* JOB sent */
+	TRANSFER_RUNNING,
+	TRANSFER_LEAVING,
+	TRANSFER_OVER,
+};
+
+enum { TRANSFER_SIGNALS = 3, TRANSFER_TICK_MS = 250, TRANSFER_LEAVE_MS = 1500, TRANSFER_SHOWN_MAX = 1024 };
+
+struct transfer {
+	const struct home *home;
+	const struct transfer_request *req;
+	const struct transfer_observer *obs;
+	struct transfer_report *report;
+	bool is_push;
+	enum transfer_state state;
+	uv_loop_t loop;
+	struct mailbox mailbox;
+	uv_timer_t tick, leave;
+	uv_signal_t signals[TRANSFER_SIGNALS];
+	uint64_t started_ns;
+	/* the other end */
+	const struct place_spec *remote; /* the destination, or the first source */
+	struct dial *dial;
+	struct dial_trust *trust;
+	struct tls_config *tls;
+	struct control_link *link;
+	struct sockaddr_storage address;
+	char peer_name[64];
+	uint8_t device_id[32];
+	uint64_t rights;                 /* ours there, as FOUND says */
+	uint64_t free_bytes;
+	/* places */
+	struct landing_place *sources;   /* those that are there; texts borrowed from the request */
+	const struct place_spec **source_specs; /* parallel to sources */
+	size_t source_count;
+	struct landing_place destination;
+	char *local_destination;         /* pull: its path without slashes at the end; owned */
+	struct landing landing;
+	bool root_is_there;
+	char *suggestion;                /* verify: what may have been meant; owned */
+	/* the job */
+	struct scan_source *scan_sources; /* push; owned with their strings and handles */
+	size_t scan_source_count;
+	int root_fd;                     /* pull: destination directory */
+	struct block_budget budget;
+	struct rate_limit limit;
+	struct sender *sender;
+	struct receiver *receiver;
+	bool job_runs;
+	bool was_refused;                /* the peer sent ERROR: it has been told */
+	/* telling */
+	unsigned reasons;                /* bit n: exit class n occurred */
+	uint64_t no_right_count;
+	struct transfer_progress progress;
+	uint64_t last_bytes;
+	uint64_t last_ns, moved_ns;      /* of the last tick; when something last moved */
+	double rate;
+};
+
+/* transfer.c */
+void transfer_leave(struct transfer *t);                     /* nothing more to do: close and end the loop */
+void transfer_ask(struct transfer *t, const struct message *m); /* send; failure ends the transfer */
+
+/* transfer_look.c */
+bool transfer_look_local(struct transfer *t);                /* false: told, and nothing is left to do */
+void transfer_look_remote(struct transfer *t);
+void transfer_found(struct transfer *t, const struct msg_found *m);
+
+/* transfer_start.c */
+void transfer_land(struct transfer *t);                      /* facts are known: decide, tell, ask for names */
+void transfer_named(struct transfer *t, const struct msg_found *m);
+void transfer_accepted(struct transfer *t, const struct msg_accept *m);
+void transfer_close_job(struct transfer *t);
+
+/* transfer_tell.c */
+void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);
+void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy);
+void transfer_refused(struct transfer *t, const struct msg_error *e);
+void transfer_on_entry(void *ctx, const struct job_entry *e);
+void transfer_on_problem(void *ctx, const char *path, haul_status code);
+/* "nas:inbox/day1/x", "day1/x": a path below the landing root, or one of the sources. Returns ret_text. */
+const char *transfer_shown(const struct transfer *t, bool at_source, const char *path, char *ret_text, size_t cap);
+const char *transfer_place(const struct place_spec *remote, const char *path, char *ret_text, size_t cap);
+
+/* transfer_report.c */
+const struct job_totals *transfer_totals(const struct transfer *t);
+void transfer_tick(struct transfer *t);
+void transfer_fill_report(struct transfer *t);
+
+#endif

@@ -1,10 +1,10 @@
 /*
- * The thread that makes arrived entries final: groups of them are synced, renamed, given their metadata, and synced again,
- * before any of them is reported (docs/DURABILITY.md).
+ * The thread that makes arrived entries final: groups of them are synced, renamed, given their metadata, and synced
+ * again, before any of them is reported (docs/DURABILITY.md).
  *
- * A group is what has gathered while the last one was being synced, at least COMMIT_GROUP_MIN small files unless the main
- * loop says that no more are on their way. Order within it is the order of posting, so a directory that is posted behind
- * everything in it gets its times last.
+ * A group is what has gathered while the last one was being synced, at least COMMIT_GROUP_MIN small files unless the
+ * main loop says that no more are on their way. Order within it is the order of posting, so a directory that is posted
+ * behind everything in it gets its times last.
  */
 #ifndef HAUL_AGENT_COMMIT_H
 #define HAUL_AGENT_COMMIT_H
@@ -14,7 +14,7 @@
 enum { COMMIT_GROUP_MIN = 1000, COMMIT_GROUP_MAX = 16384 };
 
 struct commit_config {
-	struct place *place;   /* held; NULL for a dry run: nothing is ever posted then */
+	struct place *place; /* held; NULL for a dry run: nothing is ever posted then */
 	bool no_sync;
 	struct mailbox *main;
 	void (*on_committed)(struct recv_entry *e); /* main loop: committed, discarded, or e->code */
@@ -24,7 +24,7 @@ struct commit {
 	struct worker worker;
 	struct commit_config cfg;
 	/* the thread's own */
-	struct list group;       /* struct recv_entry by link, in order */
+	struct list group; /* struct recv_entry by link, in order */
 	unsigned small_count, count;
 	bool flush_asked;
 	struct mail flush;

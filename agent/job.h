@@ -31,6 +31,7 @@ struct job_totals {
 	uint64_t proven, unchanged, failed; /* entries by outcome */
 	uint64_t files_proven, files_unchanged, files_failed;
 	uint64_t files_sent;     /* whose content crossed */
+	uint64_t bytes_skipped;  /* of `bytes`: there already */
 	uint64_t bytes_done;     /* of `bytes`: nothing more to do for them */
 	uint64_t bytes_sent;     /* payload on the wire */
 	bool scan_is_complete;   /* `entries`, `files`, `bytes` are final */

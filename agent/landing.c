@@ -1,4 +1,5 @@
-/* One row of the table per branch; what a source is called never depends on what lies at the destination, but for one file. */
+/* One row of the table per branch; what a source is called never depends on what lies at the destination, but for one
+ * file. */
 #include "agent/landing.h"
 
 #include "engine/base/escape.h"
@@ -25,7 +26,8 @@ const char *landing_base_name(const char *path, size_t *ret_len)
 
 static bool is_directory(const struct landing_place *p)
 {
-	return p->is_there && (p->kind == ENTRY_DIRECTORY || (p->kind == ENTRY_LINK && p->target_kind == ENTRY_DIRECTORY));
+	return p->is_there &&
+	       (p->kind == ENTRY_DIRECTORY || (p->kind == ENTRY_LINK && p->target_kind == ENTRY_DIRECTORY));
 }
 
 static bool base_is_dots(const char *path)
@@ -62,13 +64,13 @@ static char *parent_copy(const char *path, const char *none)
 }
 
 static haul_status land_one(const struct landing_request *req, const struct landing_place *src, struct landed *l,
-                            struct haul_fault *fault)
+			    struct haul_fault *fault)
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2];
 
 	if (means_contents(src) && !is_directory(src))
 		return haul_fault_set(fault, HAUL_USAGE, "%s is no directory: leave out the slash at its end",
-		                      shown(src->text, text, sizeof(text)));
+				      shown(src->text, text, sizeof(text)));
 	l->follow = src->kind == ENTRY_LINK && means_contents(src);
 	l->is_link = src->kind == ENTRY_LINK && !l->follow;
 	if (req->as_name)
@@ -88,10 +90,10 @@ static haul_status refuse_doubles(const struct landing_request *req, const struc
 		for (size_t j = 0; l->landed[i].name && j < i; j++) {
 			if (!l->landed[j].name || strcmp(l->landed[i].name, l->landed[j].name) != 0)
 				continue;
-			return haul_fault_set(fault, HAUL_USAGE,
-			                      "%s and %s would land under the same name: copy one of them with --as NAME",
-			                      shown(req->sources[j].text, a, sizeof(a)),
-			                      shown(req->sources[i].text, b, sizeof(b)));
+			return haul_fault_set(
+			    fault, HAUL_USAGE,
+			    "%s and %s would land under the same name: copy one of them with --as NAME",
+			    shown(req->sources[j].text, a, sizeof(a)), shown(req->sources[i].text, b, sizeof(b)));
 		}
 	}
 	return HAUL_OK;
@@ -115,7 +117,7 @@ static haul_status into_file(const struct landing_request *req, struct haul_faul
 	if (!dst->is_there || is_directory(dst))
 		return HAUL_OK;
 	return haul_fault_set(fault, HAUL_NOT_DIRECTORY, "%s is no directory: nothing can be put into it",
-	                      shown(dst->text, text, sizeof(text)));
+			      shown(dst->text, text, sizeof(text)));
 }
 
 static haul_status decide_root(const struct landing_request *req, struct landing *l, struct haul_fault *fault)
@@ -146,14 +148,14 @@ static haul_status decide_verify(const struct landing_request *req, struct landi
 	if (src->kind == ENTRY_DIRECTORY || (means_contents(src) && is_directory(src))) {
 		if (dst->is_there && !is_directory(dst))
 			return haul_fault_set(fault, HAUL_NOT_DIRECTORY, "%s is no directory",
-			                      shown(dst->text, text, sizeof(text)));
+					      shown(dst->text, text, sizeof(text)));
 		l->landed[0].follow = src->kind == ENTRY_LINK;
 		l->root = strdup(dst->path);
 		return l->root ? HAUL_OK : HAUL_NO_MEMORY;
 	}
 	if (base_is_dots(dst->path))
 		return haul_fault_set(fault, HAUL_USAGE, "%s is a file: name the file to compare it with",
-		                      shown(src->text, text, sizeof(text)));
+				      shown(src->text, text, sizeof(text)));
 	l->landed[0].name = base_copy(dst->path);
 	l->root = parent_copy(dst->path, "");
 	return l->root && l->landed[0].name ? HAUL_OK : HAUL_NO_MEMORY;
@@ -169,7 +171,7 @@ static haul_status check_as(const struct landing_request *req, struct haul_fault
 		return haul_fault_set(fault, HAUL_USAGE, "--as names one source, here are %zu", req->source_count);
 	if (haul_failed(haul_component_check(req->as_name, strlen(req->as_name))))
 		return haul_fault_set(fault, HAUL_USAGE, "--as %s: one name without slashes, not one of haul's own",
-		                      shown(req->as_name, text, sizeof(text)));
+				      shown(req->as_name, text, sizeof(text)));
 	return HAUL_OK;
 }
 

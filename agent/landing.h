@@ -11,23 +11,23 @@
 
 /* What is known of a place before anything moves. */
 struct landing_place {
-	const char *text;      /* as typed, for messages */
-	const char *path;      /* local path, or path in the share ("" = its top) */
-	bool has_slash;        /* means the contents */
+	const char *text; /* as typed, for messages */
+	const char *path; /* local path, or path in the share ("" = its top) */
+	bool has_slash;   /* means the contents */
 	bool is_there;
-	enum entry_kind kind;  /* of the thing itself */
+	enum entry_kind kind;        /* of the thing itself */
 	enum entry_kind target_kind; /* of what a link leads to; 0: nothing, or no link */
 };
 
 /* Where one source goes. */
 struct landed {
-	char *name;       /* below the root; NULL: its contents land in the root. Owned */
-	bool is_link;     /* a link that lands as a link */
-	bool follow;      /* a link given with a slash: what it leads to */
+	char *name;   /* below the root; NULL: its contents land in the root. Owned */
+	bool is_link; /* a link that lands as a link */
+	bool follow;  /* a link given with a slash: what it leads to */
 };
 
 struct landing {
-	char *root;       /* directory everything lands in: as landing_place.path of the destination. Owned */
+	char *root;            /* directory everything lands in: as landing_place.path of the destination. Owned */
 	struct landed *landed; /* per source. Owned */
 	size_t count;
 };
@@ -45,7 +45,7 @@ struct landing_request {
  * HAUL_NOT_DIRECTORY (into a file), HAUL_NO_MEMORY; the fault is the line for the user.
  */
 HAUL_MUST_USE haul_status landing_decide(const struct landing_request *req, struct landing *ret_landing,
-                                         struct haul_fault *fault);
+					 struct haul_fault *fault);
 void landing_close(struct landing *l);
 
 /* Last component of a path, slashes at the end ignored; "" for "/" and "". *ret_len in bytes. Points into `path`. */

@@ -354,7 +354,8 @@ static void lane_first_step(struct lane *l)
 		lane_fail(l, st, &fault);
 }
 
-/* The engine belongs to the thread that makes it. Twice the blocks: a split write may need several requests per block. */
+/* The engine belongs to the thread that makes it. Twice the blocks: a split write may need several requests per block.
+ */
 static haul_status lane_open_engine(struct lane *l, struct haul_fault *fault)
 {
 	const struct engine_config cfg = { .backend = l->job->backend, .depth = 2 * l->job->blocks_per_lane };
@@ -442,7 +443,8 @@ haul_status lane_start(struct lane_job *job, unsigned number, struct channel_par
 		return haul_fault_set(fault, st, "no memory for a lane");
 	st = block_share_open(&l->share, job->budget, job->blocks_per_lane, job->block_bytes);
 	if (haul_failed(st)) {
-		st = haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", job->blocks_per_lane, job->block_bytes);
+		st = haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", job->blocks_per_lane,
+				    job->block_bytes);
 		goto free_lane;
 	}
 	st = lane_open_loop(l, fault);

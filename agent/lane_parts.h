@@ -77,7 +77,7 @@ struct held_grant {
 /* lane.c */
 void lane_fail(struct lane *l, haul_status st,
 	       const struct haul_fault *fault); /* everything ends; first failure counts */
-void lane_run(struct lane *l); /* the first wire has joined */
+void lane_run(struct lane *l);                  /* the first wire has joined */
 struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type); /* NULL: no memory */
 void lane_report_post(struct lane_report *r);                                    /* taken */
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */

@@ -1,6 +1,7 @@
 /*
- * The connections of a lane. One at a time, but for the moment when a successor takes over: the client dials it when the
- * record limit comes near, both send and receive on it as soon as it has joined, the old one drains, says END and closes.
+ * The connections of a lane. One at a time, but for the moment when a successor takes over: the client dials it when
+ * the record limit comes near, both send and receive on it as soon as it has joined, the old one drains, says END and
+ * closes.
  */
 #include "agent/lane_parts.h"
 
@@ -37,8 +38,7 @@ static void wire_drop(struct wire *w)
 
 void wire_drop_all(struct lane *l)
 {
-	list_each (pos, &l->wires)
-		wire_drop(list_item(pos, struct wire, link));
+	list_each(pos, &l->wires) wire_drop(list_item(pos, struct wire, link));
 }
 
 void wire_finish(struct wire *w)
@@ -169,10 +169,10 @@ static void on_dialled(void *ctx, struct channel *channel, haul_status why, cons
 haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault)
 {
 	struct lane_dial_config cfg = { .tls = l->job->tls,
-		                        .address = &l->job->address,
-		                        .device_id = l->job->peer_id,
-		                        .lane = { .lane = l->number, .epoch = epoch },
-		                        .timeout_ms = l->job->connect_timeout_ms };
+					.address = &l->job->address,
+					.device_id = l->job->peer_id,
+					.lane = { .lane = l->number, .epoch = epoch },
+					.timeout_ms = l->job->connect_timeout_ms };
 	struct wire *w = wire_new(l, epoch);
 	haul_status st;
 
@@ -191,7 +191,8 @@ static uint32_t next_epoch(struct lane *l)
 {
 	uint32_t epoch = 0;
 
-	list_each (pos, &l->wires) {
+	list_each(pos, &l->wires)
+	{
 		if (list_item(pos, struct wire, link)->epoch >= epoch)
 			epoch = list_item(pos, struct wire, link)->epoch + 1;
 	}

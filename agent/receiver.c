@@ -1,9 +1,9 @@
 /*
  * The life of a receiving job.
  *
- * Happy path: receiver_begin() grants credit; manifests come; entries go through store, lanes and commit to their results;
- * when the manifest has ended and no entry is left, the lanes finish; JOB_END both ways, equal roots, DONE both ways.
- * Any fault: lanes stop, the threads run empty, partials are dropped with the place, then on_end.
+ * Happy path: receiver_begin() grants credit; manifests come; entries go through store, lanes and commit to their
+ * results; when the manifest has ended and no entry is left, the lanes finish; JOB_END both ways, equal roots, DONE
+ * both ways. Any fault: lanes stop, the threads run empty, partials are dropped with the place, then on_end.
  */
 #include "agent/receiver_parts.h"
 
@@ -81,16 +81,16 @@ static void send_job_end(struct receiver *r)
 	if (haul_ok(st)) {
 		r->totals.has_root = true;
 		m.job_end = (struct msg_job_end){ .entries = r->totals.entries,
-			                          .files = r->totals.files,
-			                          .bytes = r->totals.bytes,
-			                          .proven = r->totals.proven,
-			                          .unchanged = r->totals.unchanged,
-			                          .failed = r->totals.failed,
-			                          .root = r->totals.root,
-			                          .is_durable = r->totals.is_durable,
-			                          .wait_disk_ms = r->totals.own.disk / 1000000,
-			                          .wait_peer_ms = r->totals.own.peer / 1000000,
-			                          .cpu_ms = r->totals.own.cpu / 1000000 };
+						  .files = r->totals.files,
+						  .bytes = r->totals.bytes,
+						  .proven = r->totals.proven,
+						  .unchanged = r->totals.unchanged,
+						  .failed = r->totals.failed,
+						  .root = r->totals.root,
+						  .is_durable = r->totals.is_durable,
+						  .wait_disk_ms = r->totals.own.disk / 1000000,
+						  .wait_peer_ms = r->totals.own.peer / 1000000,
+						  .cpu_ms = r->totals.own.cpu / 1000000 };
 		st = control_link_send(r->job->link, &m, &fault);
 	}
 	if (haul_failed(st)) {
@@ -144,8 +144,8 @@ void receiver_check_end(struct receiver *r)
 {
 	if (r->state == RECEIVER_STOPPING)
 		maybe_farewell(r);
-	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == 0 && !r->dir_ends && r->lanes_ready &&
-	    receiver_out_is_empty(r)) {
+	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == 0 && !r->dir_ends &&
+	    r->lanes_ready && receiver_out_is_empty(r)) {
 		r->state = RECEIVER_CLOSING;
 		lane_set_finish(&r->lanes);
 	}
@@ -252,16 +252,16 @@ static haul_status open_root(struct receiver *r)
 static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 {
 	struct store_config store = { .place = r->place,
-		                      .root_fd = r->cfg.root_fd,
-		                      .verb = r->job->verb,
-		                      .flags = r->job->flags,
-		                      .time_window_ns = r->job->modify_window_ns,
-		                      .direct = r->job->direct,
-		                      .main = r->job->mailbox };
+				      .root_fd = r->cfg.root_fd,
+				      .verb = r->job->verb,
+				      .flags = r->job->flags,
+				      .time_window_ns = r->job->modify_window_ns,
+				      .direct = r->job->direct,
+				      .main = r->job->mailbox };
 	const struct commit_config commit = { .place = r->place,
-		                              .no_sync = r->job->flags & JOB_NO_SYNC,
-		                              .main = r->job->mailbox,
-		                              .on_committed = receiver_on_committed };
+					      .no_sync = r->job->flags & JOB_NO_SYNC,
+					      .main = r->job->mailbox,
+					      .on_committed = receiver_on_committed };
 	haul_status st;
 
 	if (r->place && place_time_step_ns(r->place) > store.time_window_ns)
@@ -355,6 +355,6 @@ const char *receiver_describe(const struct receiver *r, char *ret_text, size_t c
 	static const char *const names[] = { "running", "closing", "agreeing", "stopping", "ended" };
 
 	(void)snprintf(ret_text, cap, "receiver %s: %zu entries without result, %u files open, %u with threads",
-	               names[r->state], r->entries.count, r->open_files, r->in_threads);
+		       names[r->state], r->entries.count, r->open_files, r->in_threads);
 	return ret_text;
 }

@@ -1,5 +1,6 @@
 /*
- * The receiving end of a job: compares what is announced with what is there, asks for what it needs, and puts it in place.
+ * The receiving end of a job: compares what is announced with what is there, asks for what it needs, and puts it in
+ * place.
  *
  *   MANIFEST ──► store thread: look, make directories ──► verdicts ──► grants to every lane, then WANT
  *   lanes: written, compared ──► tree full ──► grants released ──► commit thread: sync, rename, sync ──► RESULT
@@ -13,16 +14,16 @@ struct receiver;
 
 struct receiver_config {
 	struct job_config job;
-	int root_fd;      /* the job's destination directory, -1 if missing (dry run only); held until receiver_free() */
-	int private_fd;   /* under which `.haul/` is made; held; -1 with root_fd */
+	int root_fd;    /* the job's destination directory, -1 if missing (dry run only); held until receiver_free() */
+	int private_fd; /* under which `.haul/` is made; held; -1 with root_fd */
 	uint64_t own_uid, own_gid; /* owner of what arrives; UINT64_MAX: the process's own */
 	uint32_t umask;            /* taken off every mode; UINT32_MAX: nothing */
-	uint64_t rights;  /* certs/rights.h: what the sender may do here; all of them for a local user */
+	uint64_t rights;           /* certs/rights.h: what the sender may do here; all of them for a local user */
 };
 
 /* Given: receiver_free() after on_end. */
 HAUL_MUST_USE haul_status receiver_new(const struct receiver_config *cfg, struct receiver **ret_receiver,
-                                       struct haul_fault *fault);
+				       struct haul_fault *fault);
 void receiver_free(struct receiver *r);
 
 /* Grant the first credit: the job begins. Once the link may speak of the job. */

@@ -110,14 +110,14 @@ static struct grant *make_grant(struct recv_entry *e)
 	if (!g)
 		return NULL;
 	*g = (struct grant){ .entry = e->index,
-		             .attempt = e->attempt,
-		             .mode = mode_of(e),
-		             .size = e->facts.size,
-		             .end_leaf = leaf_count(e->facts.size),
-		             .file = e->verdict == VERDICT_BIG ? &e->partial.file : &e->old,
-		             .place = e->receiver->place,
-		             .path = e->path,
-		             .meta = e->facts };
+			     .attempt = e->attempt,
+			     .mode = mode_of(e),
+			     .size = e->facts.size,
+			     .end_leaf = leaf_count(e->facts.size),
+			     .file = e->verdict == VERDICT_BIG ? &e->partial.file : &e->old,
+			     .place = e->receiver->place,
+			     .path = e->path,
+			     .meta = e->facts };
 	if (g->mode == GRANT_BYTES) {
 		g->first_leaf = e->first_bad;
 		g->end_leaf = e->first_bad + 1;

@@ -150,12 +150,12 @@ void receiver_on_committed(struct recv_entry *e)
 static haul_status record(struct receiver *r, const struct recv_entry *e)
 {
 	struct entry_record rec = { .kind = e->facts.kind,
-		                    .outcome = e->outcome,
-		                    .path = e->path,
-		                    .path_len = strlen(e->path),
-		                    .size = e->facts.size,
-		                    .link_target = e->link_target,
-		                    .link_target_len = e->link_target_len };
+				    .outcome = e->outcome,
+				    .path = e->path,
+				    .path_len = strlen(e->path),
+				    .size = e->facts.size,
+				    .link_target = e->link_target,
+				    .link_target_len = e->link_target_len };
 	struct haul_digest digest;
 	haul_status st;
 
@@ -175,29 +175,30 @@ static void count(struct job_totals *t, const struct recv_entry *e)
 	t->files_proven += e->outcome == OUTCOME_PROVEN;
 	t->files_unchanged += e->outcome == OUTCOME_UNCHANGED;
 	t->files_failed += e->outcome == OUTCOME_FAILED;
-	t->files_sent += e->outcome == OUTCOME_PROVEN && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG) &&
-	                 e->is_committed;
+	t->files_sent +=
+	    e->outcome == OUTCOME_PROVEN && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG) && e->is_committed;
 	t->bytes_done += e->facts.size;
+	t->bytes_skipped += e->is_committed ? 0 : e->facts.size;
 }
 
 static void tell(struct receiver *r, const struct recv_entry *e)
 {
 	const struct job_entry je = { .path = e->path,
-		                      .kind = e->facts.kind,
-		                      .size = e->facts.size,
-		                      .outcome = e->outcome,
-		                      .code = e->code,
-		                      .failed_here = e->failed_here,
-		                      .changes = e->changes,
-		                      .has_offset = e->has_offset,
-		                      .offset = e->offset };
+				      .kind = e->facts.kind,
+				      .size = e->facts.size,
+				      .outcome = e->outcome,
+				      .code = e->code,
+				      .failed_here = e->failed_here,
+				      .changes = e->changes,
+				      .has_offset = e->has_offset,
+				      .offset = e->offset };
 	struct entry_result result = { .entry = e->index,
-		                       .attempt = e->attempt,
-		                       .outcome = e->outcome,
-		                       .code = (uint32_t)e->code.code,
-		                       .changes = e->changes,
-		                       .offset = e->offset,
-		                       .root = e->root };
+				       .attempt = e->attempt,
+				       .outcome = e->outcome,
+				       .code = (uint32_t)e->code.code,
+				       .changes = e->changes,
+				       .offset = e->offset,
+				       .root = e->root };
 
 	if (e->is_committed)
 		result.flags |= RESULT_COMMITTED;

@@ -1,6 +1,6 @@
 /*
- * Manifest records become entries, in order: the store looks at each. Directories live as long as anything in them is in
- * work; a directory is committed (final mode and times) when it has ended and everything in it is settled.
+ * Manifest records become entries, in order: the store looks at each. Directories live as long as anything in them is
+ * in work; a directory is committed (final mode and times) when it has ended and everything in it is settled.
  */
 #include "agent/receiver_parts.h"
 
@@ -204,9 +204,9 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 		return HAUL_NOT_ANNOUNCED;
 	if (!end->is_complete) {
 		const struct job_entry je = { .path = d->path,
-			                      .kind = ENTRY_DIRECTORY,
-			                      .outcome = OUTCOME_FAILED,
-			                      .code = haul_status_from_number(end->error) };
+					      .kind = ENTRY_DIRECTORY,
+					      .outcome = OUTCOME_FAILED,
+					      .code = haul_status_from_number(end->error) };
 
 		if (r->job->cb.on_entry)
 			r->job->cb.on_entry(r->job->ctx, &je);

@@ -42,18 +42,18 @@ struct receiver {
 	bool threads_run;
 	struct lane_set lanes;
 	bool lanes_ready;
-	struct index_map entries;   /* index -> recv_entry, until the result */
-	struct dir_node *root;      /* of the job */
+	struct index_map entries;    /* index -> recv_entry, until the result */
+	struct dir_node *root;       /* of the job */
 	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
 	size_t open_count, open_cap;
 	bool manifest_ended;
 	uint64_t announced;
-	struct list waiting;        /* big files whose turn has not come */
+	struct list waiting; /* big files whose turn has not come */
 	unsigned open_files;
-	uint64_t small_due;         /* small files wanted and not yet arrived */
-	struct list grants_due;     /* entries to be granted and wanted with the next flush */
-	unsigned in_threads;        /* entries with store or commit */
-	unsigned dir_ends;          /* with the store */
+	uint64_t small_due;     /* small files wanted and not yet arrived */
+	struct list grants_due; /* entries to be granted and wanted with the next flush */
+	unsigned in_threads;    /* entries with store or commit */
+	unsigned dir_ends;      /* with the store */
 	struct receiver_out out;
 	bool out_closed;
 	struct job_digest *digest;

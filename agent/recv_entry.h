@@ -39,20 +39,20 @@ struct commit;
 
 /* A directory of the manifest while it or anything in it is in work. */
 struct dir_node {
-	struct dir_node *parent;   /* one reference; NULL for the job's root */
+	struct dir_node *parent; /* one reference; NULL for the job's root */
 	uint64_t index;
-	char *path;                /* below the job's root; "" = the root */
-	unsigned refs;             /* main loop's: the stack, children, own entry */
-	struct recv_entry *entry;  /* its own; NULL for the root */
-	unsigned unsettled;        /* entries in it that have neither a result nor a place in the commit queue */
-	bool has_ended;            /* DIR_END came */
+	char *path;               /* below the job's root; "" = the root */
+	unsigned refs;            /* main loop's: the stack, children, own entry */
+	struct recv_entry *entry; /* its own; NULL for the root */
+	unsigned unsettled;       /* entries in it that have neither a result nor a place in the commit queue */
+	bool has_ended;           /* DIR_END came */
 	/* the store thread's */
-	bool is_missing;           /* not there: dry run and verify */
-	haul_status broken;        /* could not be made: so nothing in it can arrive */
+	bool is_missing;    /* not there: dry run and verify */
+	haul_status broken; /* could not be made: so nothing in it can arrive */
 	bool was_made;
-	bool was_opened_up;        /* we added write permission for ourselves */
+	bool was_opened_up; /* we added write permission for ourselves */
 	uint32_t old_mode;
-	char **names;              /* verify: what was announced in it; owned */
+	char **names; /* verify: what was announced in it; owned */
 	size_t name_count, name_cap;
 };
 
@@ -60,21 +60,21 @@ struct recv_entry {
 	struct receiver *receiver;
 	struct store *store;
 	struct commit *commit_thread;
-	struct mail mail;          /* through the threads */
+	struct mail mail; /* through the threads */
 	struct list link;
 	enum recv_phase phase;
 	uint64_t index;
-	struct dir_node *dir;      /* it lies in; one reference */
-	struct dir_node *node;     /* a directory's own; one reference */
-	char *path;                /* below the job's root; owned, like the link target */
-	struct entry_facts facts;  /* as announced: kind, mode (masked), size, mtime */
+	struct dir_node *dir;     /* it lies in; one reference */
+	struct dir_node *node;    /* a directory's own; one reference */
+	char *path;               /* below the job's root; owned, like the link target */
+	struct entry_facts facts; /* as announced: kind, mode (masked), size, mtime */
 	bool is_sparse;
 	char *link_target;
 	size_t link_target_len;
 	/* by the store thread */
 	enum recv_verdict verdict;
 	enum commit_kind commit;
-	struct entry_facts seen;   /* what is there */
+	struct entry_facts seen; /* what is there */
 	bool has_seen;
 	bool may_replace;
 	/* data */
@@ -82,13 +82,13 @@ struct recv_entry {
 	struct grant *grant;
 	enum after_release after;
 	struct partial partial;
-	struct disk_file old;      /* DIGESTS, BYTES: what is there; fd -1 when closed */
+	struct disk_file old; /* DIGESTS, BYTES: what is there; fd -1 when closed */
 	struct hash_tree *tree;
 	struct haul_digest root;
 	bool has_root;
 	uint64_t leaves_left;
-	uint64_t first_bad;        /* verify and checksum: first leaf that differs; UINT64_MAX: none */
-	unsigned repairs;          /* times something of it had to be asked for again */
+	uint64_t first_bad; /* verify and checksum: first leaf that differs; UINT64_MAX: none */
+	unsigned repairs;   /* times something of it had to be asked for again */
 	/* the result */
 	enum entry_outcome outcome;
 	haul_status code;
@@ -97,8 +97,8 @@ struct recv_entry {
 	bool has_offset;
 	uint64_t offset;
 	bool is_committed;
-	bool counts_open;          /* in the receiver's number of open big files */
-	bool is_settled;           /* no longer counted in dir->unsettled */
+	bool counts_open; /* in the receiver's number of open big files */
+	bool is_settled;  /* no longer counted in dir->unsettled */
 };
 
 #endif

@@ -57,6 +57,7 @@ static void count(struct job_totals *t, const struct send_entry *e, enum entry_o
 	t->files_failed += outcome == OUTCOME_FAILED;
 	t->files_sent += outcome == OUTCOME_PROVEN && e->was_sent;
 	t->bytes_done += e->facts.size;
+	t->bytes_skipped += e->was_sent ? 0 : e->facts.size;
 }
 
 static void tell(struct sender *s, const struct send_entry *e, const struct entry_result *r)

@@ -90,8 +90,8 @@ void session_refuse_status(struct server_session *s, haul_status st, const char 
 {
 	const struct peer *peer = session_peer(s);
 	const struct msg_error e = { .code = (uint32_t)st.code,
-		                     .text = text_of(text),
-		                     .your_name = text_of(peer ? peer->name : "") };
+				     .text = text_of(text),
+				     .your_name = text_of(peer ? peer->name : "") };
 
 	session_refuse(s, &e);
 }
@@ -100,10 +100,10 @@ void session_missing_right(struct server_session *s, struct text share, uint64_t
 {
 	const struct peer *peer = session_peer(s);
 	const struct msg_error e = { .code = HAUL_CODE_NO_RIGHT,
-		                     .share = share,
-		                     .your_name = text_of(peer ? peer->name : ""),
-		                     .missing_right = missing,
-		                     .held_rights = held };
+				     .share = share,
+				     .your_name = text_of(peer ? peer->name : ""),
+				     .missing_right = missing,
+				     .held_rights = held };
 
 	session_refuse(s, &e);
 }
@@ -156,10 +156,12 @@ static void start_asking(struct server_session *s, const struct message *m)
 /* The job that a lane says it belongs to; the same device only. */
 static struct server_session *job_session(struct server *server, const uint8_t *session_id, const uint8_t *device_id)
 {
-	list_each (pos, &server->sessions) {
+	list_each(pos, &server->sessions)
+	{
 		struct server_session *s = list_item(pos, struct server_session, link);
 
-		if (s->state == SESSION_RUNNING && s->job && !memcmp(s->job->session_id, session_id, SESSION_ID_BYTES) &&
+		if (s->state == SESSION_RUNNING && s->job &&
+		    !memcmp(s->job->session_id, session_id, SESSION_ID_BYTES) &&
 		    !memcmp(s->device_id, device_id, sizeof(s->device_id)))
 			return s;
 	}

@@ -21,11 +21,11 @@ struct server {
 	struct tls_config *tls;
 	struct peer_list peers;
 	struct share_list shares;
-	struct list sessions;  /* struct server_session */
-	uint64_t budget_bytes; /* memory for blocks of all sessions */
-	uint64_t reserved_bytes; /* of it, by the jobs that run */
+	struct list sessions;       /* struct server_session */
+	uint64_t budget_bytes;      /* memory for blocks of all sessions */
+	uint64_t reserved_bytes;    /* of it, by the jobs that run */
 	struct block_budget budget; /* the same, as the lanes draw on it; opened by server_open() */
-	const char *backend;   /* NULL, "ring", "threads" */
+	const char *backend;        /* NULL, "ring", "threads" */
 	/* Called by the session at a connection's first message: the listener lifts its deadline. */
 	void (*on_authenticated)(void *ctx, struct channel *ch);
 	void *authenticated_ctx;

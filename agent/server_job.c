@@ -1,6 +1,6 @@
 /*
- * A session's job: checked against the rights, opened by a worker, admitted when its blocks fit into the budget, run as a
- * sender (pull) or a receiver (push), and reported.
+ * A session's job: checked against the rights, opened by a worker, admitted when its blocks fit into the budget, run as
+ * a sender (pull) or a receiver (push), and reported.
  */
 #include "agent/server_parts.h"
 
@@ -8,9 +8,9 @@
 #include "engine/beneath.h"
 #include "engine/engine.h"
 
-#include <psa/crypto.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { BLOCKS_WISHED = 8, BLOCKS_LEAST = 4 };
@@ -138,11 +138,11 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.modify_window_ns = j->m.modify_window_ns,
 		.lanes = j->lanes,
 		.lane = { .block_bytes = j->block_bytes,
-		          .blocks_per_lane = j->blocks_per_lane,
-		          .backend = backend_of(s->server->backend),
-		          .budget = &s->server->budget,
-		          .records_max = LANE_RECORDS_MAX,
-		          .connect_timeout_ms = 10000 },
+			  .blocks_per_lane = j->blocks_per_lane,
+			  .backend = backend_of(s->server->backend),
+			  .budget = &s->server->budget,
+			  .records_max = LANE_RECORDS_MAX,
+			  .connect_timeout_ms = 10000 },
 		.scratch_dir = s->server->home->state_dir,
 		.direct = DIRECT_AUTO,
 		.cb = { .on_end = on_job_end },
@@ -155,11 +155,11 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 {
 	struct session_job *j = s->job;
 	struct receiver_config cfg = { .root_fd = j->root_fd,
-		                       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
-		                       .rights = j->rights,
-		                       .own_uid = j->found.own_uid,
-		                       .own_gid = j->found.own_gid,
-		                       .umask = j->found.umask };
+				       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
+				       .rights = j->rights,
+				       .own_uid = j->found.own_uid,
+				       .own_gid = j->found.own_gid,
+				       .umask = j->found.umask };
 
 	job_config(s, &cfg.job);
 	if (j->m.direction == JOB_PULL)
@@ -193,7 +193,7 @@ static void run_job(struct server_session *s)
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
-	if (psa_generate_random(j->session_id, sizeof(j->session_id)) != PSA_SUCCESS) {
+	if (getrandom(j->session_id, sizeof(j->session_id), 0) != (ssize_t)sizeof(j->session_id)) {
 		session_refuse_status(s, HAUL_CRYPTO, "no random numbers");
 		return;
 	}
@@ -204,7 +204,8 @@ static void run_job(struct server_session *s)
 	}
 	s->job_runs = true;
 	s->state = SESSION_RUNNING;
-	m.accept = (struct msg_accept){ .lanes = j->lanes, .block_bytes = j->block_bytes, .root_exists = j->root_existed };
+	m.accept =
+	    (struct msg_accept){ .lanes = j->lanes, .block_bytes = j->block_bytes, .root_exists = j->root_existed };
 	memcpy(m.accept.session_id, j->session_id, sizeof(j->session_id));
 	st = control_link_send(s->control, &m, &fault);
 	if (haul_failed(st)) {
@@ -219,7 +220,8 @@ static unsigned place_in_queue(struct server *server, const struct server_sessio
 {
 	unsigned place = 1;
 
-	list_each (pos, &server->sessions) {
+	list_each(pos, &server->sessions)
+	{
 		const struct server_session *s = list_item(pos, struct server_session, link);
 
 		if (s == of)
@@ -246,7 +248,8 @@ static void admit_or_queue(struct server_session *s)
 
 void server_admit_next(struct server *server)
 {
-	list_each (pos, &server->sessions) {
+	list_each(pos, &server->sessions)
+	{
 		struct server_session *s = list_item(pos, struct server_session, link);
 
 		if (s->state != SESSION_QUEUED || s->said_error)
@@ -263,9 +266,9 @@ static void refuse_opening(struct server_session *s)
 	struct session_job *j = s->job;
 	const struct peer *peer = session_peer(s);
 	const struct msg_error e = { .code = (uint32_t)j->status.code,
-		                     .share = j->m.share,
-		                     .path = j->bad_path,
-		                     .your_name = { peer ? peer->name : "", peer ? strlen(peer->name) : 0 } };
+				     .share = j->m.share,
+				     .path = j->bad_path,
+				     .your_name = { peer ? peer->name : "", peer ? strlen(peer->name) : 0 } };
 
 	session_refuse(s, &e);
 }
@@ -354,9 +357,9 @@ void session_recheck_rights(struct server_session *s)
 
 	if (!j || !peer || s->said_error)
 		return;
-	rights = shares_find(&s->server->shares, j->share, strlen(j->share)) ?
-	                 peer_rights_on(peer, j->share, strlen(j->share)) :
-	                 0;
+	rights = shares_find(&s->server->shares, j->share, strlen(j->share))
+		     ? peer_rights_on(peer, j->share, strlen(j->share))
+		     : 0;
 	j->rights = rights;
 	missing = rights_needed(&j->m) & ~rights;
 	if (j->receiver)

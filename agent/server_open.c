@@ -1,7 +1,7 @@
 /*
  * Opening what a job works on, on a worker: the share (links in its own path are followed), below it the destination
- * directory with its missing parents, or each source. Nothing below the share's top follows a link, but for a source that is
- * a link and was asked for with a slash: the kernel resolves it, and refuses what would leave the share.
+ * directory with its missing parents, or each source. Nothing below the share's top follows a link, but for a source
+ * that is a link and was asked for with a slash: the kernel resolves it, and refuses what would leave the share.
  */
 #include "agent/server_parts.h"
 

@@ -27,23 +27,23 @@ enum session_state {
 
 /* A JOB message of which everything is our own copy, and what the worker opened for it. */
 struct session_job {
-	struct msg_job m;           /* texts point into the strings below */
+	struct msg_job m; /* texts point into the strings below */
 	char *share, *root;
 	struct job_source *source_specs; /* texts owned */
-	struct share found;         /* copy of the share, name and path owned */
+	struct share found;              /* copy of the share, name and path owned */
 	uint64_t rights;
 	int share_fd, root_fd;
 	struct scan_source *sources; /* path and landing owned; root_fd = share_fd or a followed target's own */
 	size_t source_count;
 	bool root_existed;
-	haul_status status;         /* of opening */
-	struct text bad_path;       /* what could not be opened; points into the strings above */
+	haul_status status;   /* of opening */
+	struct text bad_path; /* what could not be opened; points into the strings above */
 	struct sender *sender;
 	struct receiver *receiver;
 	uint8_t session_id[SESSION_ID_BYTES];
 	unsigned lanes, blocks_per_lane;
 	uint32_t block_bytes;
-	uint64_t reserved_bytes;    /* of the server's budget */
+	uint64_t reserved_bytes; /* of the server's budget */
 };
 
 struct server_session {
@@ -53,14 +53,14 @@ struct server_session {
 	uint8_t device_id[32];
 	enum session_state state;
 	struct mailbox mailbox;
-	uv_work_t pool;             /* a question or the opening of a job */
+	uv_work_t pool; /* a question or the opening of a job */
 	bool in_pool;
 	struct serve_ask *ask;
-	struct handing *handing;    /* a lane connection on its way to its lane */
+	struct handing *handing; /* a lane connection on its way to its lane */
 	struct session_job *job;
-	bool job_runs;              /* its on_end is still to come */
+	bool job_runs; /* its on_end is still to come */
 	bool said_error;
-	unsigned closing;           /* handles whose close callbacks are still to come */
+	unsigned closing; /* handles whose close callbacks are still to come */
 };
 
 /* server.c */

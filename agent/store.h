@@ -8,10 +8,10 @@
 #include "agent/recv_entry.h"
 
 struct store_config {
-	struct place *place;         /* held; NULL: the destination does not exist (dry run) */
+	struct place *place; /* held; NULL: the destination does not exist (dry run) */
 	int root_fd;
 	enum job_verb verb;
-	uint32_t flags;              /* enum job_flags */
+	uint32_t flags; /* enum job_flags */
 	uint64_t time_window_ns;
 	enum direct_mode direct;
 	struct mailbox *main;
@@ -27,7 +27,8 @@ struct store {
 	void (*on_dir_end)(struct receiver *r, struct dir_node *d, char **surplus, size_t count); /* names are given */
 };
 
-HAUL_MUST_USE haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights, struct haul_fault *fault);
+HAUL_MUST_USE haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights,
+				      struct haul_fault *fault);
 void store_stop(struct store *s);
 
 /* Post: in manifest order. The entry is the store's until on_looked. */

@@ -1,6 +1,7 @@
 /*
  * Verify compares kinds, link targets and metadata by stat, contents by leaf digests read on both sides. What only the
- * destination has is found when a directory ends: its own names, sorted, against those announced, which come sorted too.
+ * destination has is found when a directory ends: its own names, sorted, against those announced, which come sorted
+ * too.
  */
 #include "agent/store_verify.h"
 
@@ -138,7 +139,8 @@ static void find_surplus(struct store *s, struct dir_end *end)
 	int fd = -1;
 	DIR *dir;
 
-	if (end->dir->is_missing || haul_failed(beneath_open(s->cfg.root_fd, end->dir->path, O_RDONLY | O_DIRECTORY, 0, &fd)))
+	if (end->dir->is_missing ||
+	    haul_failed(beneath_open(s->cfg.root_fd, end->dir->path, O_RDONLY | O_DIRECTORY, 0, &fd)))
 		return;
 	dir = fdopendir(fd);
 	if (!dir) {

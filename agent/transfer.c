@@ -258,7 +258,9 @@ static haul_status open_loop(struct transfer *t)
 
 static void start(struct transfer *t)
 {
-	const struct dial_config cfg = { .home = t->home, .place = t->remote, .timeout_ms = t->req->connect_timeout_ms };
+	const struct dial_config cfg = { .home = t->home,
+					 .place = t->remote,
+					 .timeout_ms = t->req->connect_timeout_ms };
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
@@ -300,7 +302,7 @@ static void transfer_close(struct transfer *t)
 }
 
 void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
-                  struct transfer_report *ret_report)
+		  struct transfer_report *ret_report)
 {
 	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1 };
 

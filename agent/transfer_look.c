@@ -73,7 +73,7 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 
 	if (look(spec->path, &st)) {
 		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)),
-		               haul_status_from_errno(errno));
+			       haul_status_from_errno(errno));
 		return;
 	}
 	p.is_there = true;
@@ -91,9 +91,8 @@ static bool look_local_destination(struct transfer *t)
 	t->local_destination = strdup(spec->path);
 	if (!t->local_destination)
 		return false;
-	t->destination = (struct landing_place){ .text = spec->text,
-		                                 .path = t->local_destination,
-		                                 .has_slash = spec->has_slash };
+	t->destination =
+	    (struct landing_place){ .text = spec->text, .path = t->local_destination, .has_slash = spec->has_slash };
 	if (stat(spec->path, &st) == 0) {
 		t->destination.is_there = true;
 		t->destination.kind = kind_of(st.st_mode);
@@ -108,13 +107,13 @@ static bool same_share(struct transfer *t)
 		if (strcmp(t->req->sources[i].share, t->req->sources[0].share) == 0)
 			continue;
 		transfer_error(t, EXIT_CLASS_USAGE, HAUL_USAGE, "the sources of one copy lie in one share",
-		               "Copy from each share by itself");
+			       "Copy from each share by itself");
 		return false;
 	}
 	if (t->req->source_count <= MESSAGE_SOURCES_MAX)
 		return true;
 	transfer_error(t, EXIT_CLASS_USAGE, HAUL_USAGE, "at most 256 sources can be fetched at once",
-	               "Name the directory they lie in");
+		       "Name the directory they lie in");
 	return false;
 }
 
@@ -201,8 +200,8 @@ void transfer_look_remote(struct transfer *t)
 			add_path(&q, strdup(t->req->sources[i].path));
 	}
 	m.lookup = (struct msg_lookup){ .share = { t->remote->share, strlen(t->remote->share) },
-		                        .paths = q.paths,
-		                        .path_count = q.count };
+					.paths = q.paths,
+					.path_count = q.count };
 	transfer_ask(t, &m);
 	for (size_t i = 0; i < q.count; i++)
 		free(q.strings[i]);
@@ -231,11 +230,11 @@ static void found_sources(struct transfer *t, const struct msg_found *m)
 		const struct place_spec *spec = &t->req->sources[i];
 		const struct found *f = &m->found[i];
 		struct landing_place p = { .text = spec->text,
-			                   .path = spec->path,
-			                   .has_slash = spec->has_slash,
-			                   .is_there = true,
-			                   .kind = f->kind,
-			                   .target_kind = f->target_kind };
+					   .path = spec->path,
+					   .has_slash = spec->has_slash,
+					   .is_there = true,
+					   .kind = f->kind,
+					   .target_kind = f->target_kind };
 		char shown[HAUL_FAULT_TEXT_MAX / 2];
 
 		if (f->state == FOUND_THERE)
@@ -244,7 +243,7 @@ static void found_sources(struct transfer *t, const struct msg_found *m)
 			add_source(t, spec, &p); /* no right to look: JOB tells which right is missing */
 		else
 			source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)),
-			               state_status(f->state));
+				       state_status(f->state));
 	}
 }
 
@@ -259,8 +258,8 @@ static bool found_destination(struct transfer *t, const struct found *f)
 	    (f->state == FOUND_THERE && f->kind == ENTRY_LINK && f->target_kind == ENTRY_DIRECTORY)) {
 		haul_status st = f->state == FOUND_NOT_DIRECTORY ? HAUL_NOT_DIRECTORY : HAUL_LINK_IN_PATH;
 
-		(void)snprintf(text, sizeof(text), "%s: %s", haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)),
-		               haul_status_text(st));
+		(void)snprintf(text, sizeof(text), "%s: %s",
+			       haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), haul_status_text(st));
 		transfer_error(t, EXIT_CLASS_ENTRIES, st, text, NULL);
 		return false;
 	}
@@ -287,7 +286,8 @@ static void note_suggestion(struct transfer *t, const struct msg_found *m)
 		if (m->found[i].state == FOUND_THERE)
 			return;
 	}
-	if (asprintf(&path, "%s%s%.*s", t->req->destination->path, *t->req->destination->path ? "/" : "", (int)len, base) >= 0)
+	if (asprintf(&path, "%s%s%.*s", t->req->destination->path, *t->req->destination->path ? "/" : "", (int)len,
+		     base) >= 0)
 		t->suggestion = path;
 }
 

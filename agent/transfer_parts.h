@@ -1,6 +1,7 @@
 /*
- * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c (landing,
- * JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report). One thread.
+ * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c
+ * (landing, JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report). One
+ * thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_PARTS_H
 #define HAUL_AGENT_TRANSFER_PARTS_H
@@ -49,47 +50,47 @@ struct transfer {
 	struct sockaddr_storage address;
 	char peer_name[64];
 	uint8_t device_id[32];
-	uint64_t rights;                 /* ours there, as FOUND says */
+	uint64_t rights; /* ours there, as FOUND says */
 	uint64_t free_bytes;
 	/* places */
-	struct landing_place *sources;   /* those that are there; texts borrowed from the request */
+	struct landing_place *sources;          /* those that are there; texts borrowed from the request */
 	const struct place_spec **source_specs; /* parallel to sources */
 	size_t source_count;
 	struct landing_place destination;
-	char *local_destination;         /* pull: its path without slashes at the end; owned */
+	char *local_destination; /* pull: its path without slashes at the end; owned */
 	struct landing landing;
 	bool root_is_there;
-	char *suggestion;                /* verify: what may have been meant; owned */
+	char *suggestion; /* verify: what may have been meant; owned */
 	/* the job */
 	struct scan_source *scan_sources; /* push; owned with their strings and handles */
 	size_t scan_source_count;
-	int root_fd;                     /* pull: destination directory */
+	int root_fd; /* pull: destination directory */
 	struct block_budget budget;
 	struct rate_limit limit;
 	struct sender *sender;
 	struct receiver *receiver;
 	bool job_runs;
-	bool was_refused;                /* the peer sent ERROR: it has been told */
+	bool was_refused; /* the peer sent ERROR: it has been told */
 	/* telling */
-	unsigned reasons;                /* bit n: exit class n occurred */
+	unsigned reasons; /* bit n: exit class n occurred */
 	uint64_t no_right_count;
 	struct transfer_progress progress;
 	uint64_t last_bytes;
-	uint64_t last_ns, moved_ns;      /* of the last tick; when something last moved */
+	uint64_t last_ns, moved_ns; /* of the last tick; when something last moved */
 	double rate;
 };
 
 /* transfer.c */
-void transfer_leave(struct transfer *t);                     /* nothing more to do: close and end the loop */
+void transfer_leave(struct transfer *t);                        /* nothing more to do: close and end the loop */
 void transfer_ask(struct transfer *t, const struct message *m); /* send; failure ends the transfer */
 
 /* transfer_look.c */
-bool transfer_look_local(struct transfer *t);                /* false: told, and nothing is left to do */
+bool transfer_look_local(struct transfer *t); /* false: told, and nothing is left to do */
 void transfer_look_remote(struct transfer *t);
 void transfer_found(struct transfer *t, const struct msg_found *m);
 
 /* transfer_start.c */
-void transfer_land(struct transfer *t);                      /* facts are known: decide, tell, ask for names */
+void transfer_land(struct transfer *t); /* facts are known: decide, tell, ask for names */
 void transfer_named(struct transfer *t, const struct msg_found *m);
 void transfer_accepted(struct transfer *t, const struct msg_accept *m);
 void transfer_close_job(struct transfer *t);

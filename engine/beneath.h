@@ -18,6 +18,13 @@
 HAUL_MUST_USE haul_status beneath_open(int root_fd, const char *path, int flags, mode_t mode, int *ret_fd);
 
 /*
+ * As beneath_open(), but symbolic links on the way are followed as long as they stay below the root. For what a user
+ * named by a link on purpose; paths up to PATH_MAX. HAUL_LINK_IN_PATH: a link leads out. HAUL_UNSUPPORTED: kernel
+ * without openat2.
+ */
+HAUL_MUST_USE haul_status beneath_open_following(int root_fd, const char *path, int flags, int *ret_fd);
+
+/*
  * The directory that holds the last component (O_PATH handle, given) and the component itself (points into path).
  * For "" HAUL_BAD_VALUE.
  */

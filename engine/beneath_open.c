@@ -24,6 +24,8 @@ void beneath_set_way(enum beneath_way way)
 	atomic_store(&way_chosen, way);
 }
 
+static enum beneath_way way(void);
+
 static int open_resolved(int dir_fd, const char *piece, int flags, mode_t mode)
 {
 	struct open_how how = {
@@ -40,6 +42,26 @@ static int open_resolved(int dir_fd, const char *piece, int flags, mode_t mode)
 			break;
 	}
 	return (int)fd;
+}
+
+/* Links inside the tree are followed, by the kernel, and cannot lead out of it. Not on kernels without openat2. */
+haul_status beneath_open_following(int root_fd, const char *path, int flags, int *ret_fd)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	long fd = -1;
+
+	if (way() == BENEATH_WALK)
+		return HAUL_UNSUPPORTED;
+	for (int i = 0; i < RACE_RETRIES; i++) {
+		fd = syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	if (fd < 0)
+		return errno == EXDEV ? HAUL_LINK_IN_PATH : haul_status_from_errno(errno);
+	*ret_fd = (int)fd;
+	return HAUL_OK;
 }
 
 static int open_component(int dir_fd, const char *name, int flags, mode_t mode)

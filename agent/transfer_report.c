@@ -1,0 +1,136 @@
+/* Figures while it runs, and the report at the end. */
+#include "agent/transfer_parts.h"
+
+#include "agent/exit_class.h"
+
+#include <stdio.h>
+
+enum { SMALL_AVERAGE_BYTES = 256 * 1024, MANY_FILES = 1000 };
+
+const struct job_totals *transfer_totals(const struct transfer *t)
+{
+	static const struct job_totals none;
+
+	if (t->sender)
+		return sender_totals(t->sender);
+	return t->receiver ? receiver_totals(t->receiver) : &none;
+}
+
+static double seconds_since(uint64_t then_ns, uint64_t now_ns)
+{
+	return (double)(now_ns - then_ns) / 1e9;
+}
+
+/* Done never falls and never passes the total; what is under way counts by what has crossed. */
+static uint64_t bytes_done(struct transfer *t, const struct job_totals *all)
+{
+	uint64_t crossing = all->bytes_skipped + all->bytes_sent, done = all->bytes_done;
+
+	if (crossing > done && t->req->verb == TRANSFER_COPY)
+		done = crossing;
+	if (done > all->bytes)
+		done = all->bytes;
+	return done > t->progress.bytes_done ? done : t->progress.bytes_done;
+}
+
+void transfer_tick(struct transfer *t)
+{
+	const struct job_totals *all = transfer_totals(t);
+	uint64_t now = uv_hrtime(), moved = all->bytes_sent + all->entries + all->proven + all->unchanged + all->failed;
+	double now_rate;
+
+	if (!t->job_runs)
+		return;
+	if (moved != t->last_bytes)
+		t->moved_ns = now;
+	now_rate = (double)(all->bytes_sent - t->progress.bytes_sent) / seconds_since(t->last_ns, now);
+	t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * now_rate : now_rate;
+	t->last_bytes = moved;
+	t->last_ns = now;
+	t->progress =
+	    (struct transfer_progress){ .files_done = all->files_proven + all->files_unchanged + all->files_failed,
+					.files_total = all->files,
+					.bytes_done = bytes_done(t, all),
+					.bytes_total = all->bytes,
+					.bytes_sent = all->bytes_sent,
+					.totals_final = all->scan_is_complete,
+					.elapsed_s = seconds_since(t->started_ns, now),
+					.rate_bytes_per_s = t->rate };
+	if (t->obs->on_progress)
+		t->obs->on_progress(t->obs->ctx, &t->progress);
+}
+
+/* The stage that the others waited for: who is never waiting is the narrow one. */
+static enum transfer_limit limit_of(const struct transfer *t, const struct job_totals *all)
+{
+	const struct lane_times *snd = t->is_push ? &all->own : &all->peer, *rcv = t->is_push ? &all->peer : &all->own;
+
+	if (all->bytes_sent == 0 || t->req->verb == TRANSFER_VERIFY)
+		return LIMIT_NONE;
+	if (t->req->bandwidth_bytes_per_s &&
+	    (double)all->bytes_sent > 0.8 * (double)t->req->bandwidth_bytes_per_s * t->report->elapsed_s)
+		return LIMIT_RATE;
+	if (all->files_sent > MANY_FILES && all->bytes_sent / all->files_sent < SMALL_AVERAGE_BYTES)
+		return LIMIT_FILES;
+	if (snd->disk > snd->peer && snd->disk > snd->cpu)
+		return LIMIT_SOURCE_DISK;
+	if (snd->cpu > snd->peer)
+		return LIMIT_SOURCE_CPU;
+	if (rcv->disk > rcv->peer && rcv->disk > rcv->cpu)
+		return LIMIT_DESTINATION_DISK;
+	return rcv->cpu > rcv->peer ? LIMIT_DESTINATION_CPU : LIMIT_NETWORK;
+}
+
+static void warn(struct transfer *t, uint64_t count, const char *what)
+{
+	char text[160];
+	const struct transfer_problem p = {
+		.code = HAUL_CODE_UNSUPPORTED, .exit_code = EXIT_CLASS_ENTRIES, .side = "source", .text = text
+	};
+
+	if (!count || !t->obs->on_warning)
+		return;
+	(void)snprintf(text, sizeof(text), "%llu %s left out: only files, directories and links are copied",
+		       (unsigned long long)count, what);
+	t->obs->on_warning(t->obs->ctx, &p);
+}
+
+static void fill_exit(struct transfer *t)
+{
+	/* docs/CLI.md "Exit codes": a signal, then this order; 2 and 1 mean that nothing was touched and stand alone.
+	 */
+	static const int order[] = { 10, 6, 5, 7, 4, 3, 9, 8, 11, 2, 1 };
+	struct transfer_report *r = t->report;
+
+	if (r->signal_number)
+		r->reasons[r->reason_count++] = 128 + r->signal_number;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && r->reason_count < TRANSFER_REASONS_MAX; i++) {
+		if (t->reasons & 1u << order[i])
+			r->reasons[r->reason_count++] = order[i];
+	}
+	r->exit_code = r->reason_count ? r->reasons[0] : 0;
+}
+
+void transfer_fill_report(struct transfer *t)
+{
+	const struct job_totals *all = transfer_totals(t);
+	struct transfer_report *r = t->report;
+
+	r->elapsed_s = seconds_since(t->started_ns, uv_hrtime());
+	r->files_total = all->files;
+	r->files_sent = all->files_sent;
+	r->files_skipped = all->files_proven + all->files_unchanged - all->files_sent;
+	r->files_failed = all->files_failed;
+	r->entries_total = all->entries;
+	r->bytes_total = all->bytes;
+	r->bytes_sent = all->bytes_sent;
+	r->files_verified_transfer = all->files_proven;
+	r->files_unread = all->files_unchanged;
+	r->has_root = all->has_root;
+	r->job_root = all->root;
+	r->limited_by = limit_of(t, all);
+	warn(t, r->specials[0], "fifos");
+	warn(t, r->specials[1], "sockets");
+	warn(t, r->specials[2], "devices");
+	fill_exit(t);
+}

@@ -1,0 +1,458 @@
+/*
+ * From facts to a running job: decide the landing, see which of its names exist, tell it, send JOB, and with ACCEPT
+ * start our end and its lanes.
+ */
+#include "agent/transfer_parts.h"
+
+#include "agent/exit_class.h"
+#include "engine/base/escape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	BLOCK_DEFAULT_BYTES = 4 * 1024 * 1024,
+	BLOCKS_WISHED = 8,
+	BLOCKS_LEAST = 4,
+	LANES_DEFAULT_MAX = 4,
+	BUDGET_BYTES = 256 * 1024 * 1024,
+};
+
+#define LANE_RECORDS_MAX (UINT64_C(1) << 24) /* docs/PROTOCOL.md "retirement"; HAUL_LANE_RECORDS makes it smaller */
+
+static char *join(const char *dir, const char *name)
+{
+	char *path = NULL;
+
+	if (!*dir)
+		return strdup(name);
+	return asprintf(&path, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name) < 0 ? NULL : path;
+}
+
+/* ---- verify: what may have been meant ---- */
+
+static bool suggested(struct transfer *t)
+{
+	char meant[TRANSFER_SHOWN_MAX], typed[TRANSFER_SHOWN_MAX / 4], text[2 * TRANSFER_SHOWN_MAX];
+	const char *dst = t->req->destination->text;
+
+	if (!t->suggestion)
+		return false;
+	transfer_place(t->req->destination, t->suggestion, meant, sizeof(meant));
+	(void)snprintf(text, sizeof(text), "%s has nothing of what %s has: did you mean %s ?",
+		       haul_escape(dst, strlen(dst), typed, sizeof(typed)), t->sources[0].text, meant);
+	transfer_error(t, EXIT_CLASS_NO_SOURCE, HAUL_NOT_FOUND, text, NULL);
+	return true;
+}
+
+static bool nothing_to_compare(struct transfer *t)
+{
+	char typed[TRANSFER_SHOWN_MAX / 2], text[TRANSFER_SHOWN_MAX];
+	const char *dst = t->req->destination->text;
+
+	if (t->req->verb != TRANSFER_VERIFY || t->destination.is_there || t->landing.landed[0].name)
+		return false;
+	(void)snprintf(text, sizeof(text), "%s: nothing is there to compare with",
+		       haul_escape(dst, strlen(dst), typed, sizeof(typed)));
+	transfer_error(t, EXIT_CLASS_DIFFERENT, HAUL_NOT_FOUND, text, NULL);
+	return true;
+}
+
+/* ---- landing ---- */
+
+static void ask_names(struct transfer *t)
+{
+	struct text paths[MESSAGE_SOURCES_MAX];
+	char *strings[MESSAGE_SOURCES_MAX];
+	struct message m = { .type = MSG_LOOKUP };
+	size_t count = 0;
+
+	strings[count] = strdup(t->landing.root);
+	for (size_t i = 0; strings[count] && i < t->landing.count && count + 1 < MESSAGE_SOURCES_MAX; i++) {
+		const char *name = t->landing.landed[i].name;
+
+		paths[count] = (struct text){ strings[count], strlen(strings[count]) };
+		count++;
+		strings[count] = name ? join(t->landing.root, name) : strdup(t->landing.root);
+	}
+	if (strings[count]) {
+		paths[count] = (struct text){ strings[count], strlen(strings[count]) };
+		count++;
+	}
+	m.lookup = (struct msg_lookup){ .share = { t->remote->share, strlen(t->remote->share) },
+					.paths = paths,
+					.path_count = count };
+	t->state = TRANSFER_NAMING;
+	transfer_ask(t, &m);
+	while (count)
+		free(strings[--count]);
+}
+
+static void tell_landings(struct transfer *t, const bool *is_there, size_t known)
+{
+	struct transfer_landing *l = calloc(t->landing.count, sizeof(*l));
+	char(*shown)[TRANSFER_SHOWN_MAX] = calloc(t->landing.count, sizeof(*shown));
+	char root[TRANSFER_SHOWN_MAX];
+
+	for (size_t i = 0; l && shown && i < t->landing.count; i++) {
+		const struct landed *at = &t->landing.landed[i];
+		char *path = at->name ? join(t->landing.root, at->name) : strdup(t->landing.root);
+
+		transfer_place(t->is_push ? t->req->destination : NULL, path ? path : "", shown[i], sizeof(shown[i]));
+		free(path);
+		l[i] = (struct transfer_landing){ .source = t->sources[i].text,
+						  .destination = *shown[i] ? shown[i] : ".",
+						  .is_new = i < known && !is_there[i],
+						  .is_contents = !at->name && t->req->verb == TRANSFER_COPY,
+						  .is_link = at->is_link };
+		if (!t->root_is_there && i == 0 && at->name)
+			l[i].made_parents = transfer_place(t->is_push ? t->req->destination : NULL, t->landing.root,
+							   root, sizeof(root));
+	}
+	if (l && shown && t->obs->on_landing)
+		t->obs->on_landing(t->obs->ctx, l, t->landing.count);
+	free(l);
+	free(shown);
+}
+
+static uint32_t job_flags(const struct transfer_request *req)
+{
+	return (req->dry_run ? JOB_DRY_RUN : 0u) | (req->checksum ? JOB_CHECKSUM : 0u) |
+	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
+	       (req->exact ? JOB_EXACT : 0u);
+}
+
+static unsigned lanes_wished(const struct transfer *t)
+{
+	const struct msg_hello *peer = control_peer_hello(control_link_session(t->link));
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned lanes;
+
+	if (t->req->lanes)
+		return t->req->lanes;
+	lanes = cores < 1 ? 1 : (unsigned)cores;
+	if (peer && peer->cores && peer->cores < lanes)
+		lanes = peer->cores;
+	return lanes > LANES_DEFAULT_MAX ? LANES_DEFAULT_MAX : lanes;
+}
+
+/* The block length whose blocks for all lanes fit into our own budget. */
+static uint32_t block_wished(const struct transfer *t, unsigned lanes)
+{
+	uint32_t block = t->req->block_bytes ? t->req->block_bytes : BLOCK_DEFAULT_BYTES;
+
+	while (block > HAUL_LEAF_BYTES && block_cost(block) * BLOCKS_LEAST * lanes > BUDGET_BYTES)
+		block /= 2;
+	return block;
+}
+
+static void send_job(struct transfer *t)
+{
+	struct job_source sources[MESSAGE_SOURCES_MAX];
+	struct message m = { .type = MSG_JOB };
+
+	m.job = (struct msg_job){ .verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
+				  .direction = t->is_push ? JOB_PUSH : JOB_PULL,
+				  .flags = job_flags(t->req),
+				  .share = { t->remote->share, strlen(t->remote->share) },
+				  .lanes = lanes_wished(t),
+				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9) };
+	m.job.block_bytes = block_wished(t, m.job.lanes);
+	if (getrandom(m.job.job_id, sizeof(m.job.job_id), 0) != (ssize_t)sizeof(m.job.job_id)) {
+		transfer_fault(t, HAUL_CRYPTO, NULL, NULL);
+		transfer_leave(t);
+		return;
+	}
+	if (t->is_push)
+		m.job.root = (struct text){ t->landing.root, strlen(t->landing.root) };
+	for (size_t i = 0; !t->is_push && i < t->source_count; i++) {
+		const struct landed *at = &t->landing.landed[i];
+
+		sources[i] = (struct job_source){ .path = { t->sources[i].path, strlen(t->sources[i].path) },
+						  .landing = { at->name, at->name ? strlen(at->name) : 0 },
+						  .follow = at->follow };
+		m.job.sources = sources;
+		m.job.source_count = t->source_count;
+	}
+	t->state = TRANSFER_STARTING;
+	transfer_ask(t, &m);
+}
+
+/* Pull: the landing names are looked up here. */
+static void look_names(struct transfer *t)
+{
+	bool *is_there = calloc(t->landing.count, sizeof(*is_there));
+	struct stat st;
+
+	t->root_is_there = stat(*t->landing.root ? t->landing.root : ".", &st) == 0;
+	for (size_t i = 0; is_there && i < t->landing.count; i++) {
+		char *path = t->landing.landed[i].name ? join(t->landing.root, t->landing.landed[i].name) : NULL;
+
+		is_there[i] = path ? lstat(path, &st) == 0 : t->root_is_there;
+		free(path);
+	}
+	tell_landings(t, is_there, is_there ? t->landing.count : 0);
+	free(is_there);
+}
+
+void transfer_land(struct transfer *t)
+{
+	const struct landing_request req = { .sources = t->sources,
+					     .source_count = t->source_count,
+					     .destination = &t->destination,
+					     .as_name = t->req->as_name,
+					     .is_verify = t->req->verb == TRANSFER_VERIFY };
+	struct haul_fault fault = { 0 };
+	haul_status st = landing_decide(&req, &t->landing, &fault);
+
+	if (haul_failed(st)) {
+		transfer_error(t, st.code == HAUL_CODE_USAGE ? EXIT_CLASS_USAGE : exit_class_of(st), st,
+			       fault.text[0] ? fault.text : haul_status_text(st), NULL);
+		transfer_leave(t);
+		return;
+	}
+	if (suggested(t) || nothing_to_compare(t)) {
+		transfer_leave(t);
+		return;
+	}
+	if (t->is_push) {
+		ask_names(t);
+		return;
+	}
+	look_names(t);
+	send_job(t);
+}
+
+void transfer_named(struct transfer *t, const struct msg_found *m)
+{
+	bool is_there[MESSAGE_SOURCES_MAX];
+	size_t known = m->found_count ? m->found_count - 1 : 0;
+
+	t->root_is_there = m->found_count && m->found[0].state == FOUND_THERE;
+	if (!*t->landing.root)
+		t->root_is_there = true;
+	for (size_t i = 0; i < known; i++)
+		is_there[i] = m->found[i + 1].state != FOUND_MISSING;
+	tell_landings(t, is_there, known);
+	send_job(t);
+}
+
+/* ---- our end of the job ---- */
+
+static haul_status open_source(struct transfer *t, size_t i, struct haul_fault *fault)
+{
+	const struct landing_place *p = &t->sources[i];
+	const struct landed *at = &t->landing.landed[i];
+	struct scan_source *s = &t->scan_sources[t->scan_source_count];
+	bool is_directory = p->kind == ENTRY_DIRECTORY || at->follow;
+	char shown[HAUL_FAULT_TEXT_MAX / 2];
+	size_t len;
+	const char *base = landing_base_name(p->path, &len);
+	char *dir = is_directory ? strdup(p->path) : strndup(p->path, (size_t)(base - p->path));
+
+	if (!dir)
+		return HAUL_NO_MEMORY;
+	s->root_fd = open(*dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(dir);
+	if (s->root_fd < 0)
+		return haul_fault_errno(fault, errno, "%s",
+					haul_escape(p->text, strlen(p->text), shown, sizeof(shown)));
+	t->scan_source_count++;
+	s->path = is_directory ? strdup("") : strndup(base, len);
+	s->landing = at->name ? strdup(at->name) : NULL;
+	return s->path && (s->landing || !at->name) ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+/* Sources that cannot be opened are told and left out; none left: exit 2. */
+static haul_status open_sources(struct transfer *t)
+{
+	t->scan_sources = calloc(t->source_count, sizeof(*t->scan_sources));
+	if (!t->scan_sources)
+		return HAUL_NO_MEMORY;
+	for (size_t i = 0; i < t->source_count; i++) {
+		struct haul_fault fault = { 0 };
+		haul_status st = open_source(t, i, &fault);
+
+		if (st.code == HAUL_CODE_NO_MEMORY)
+			return st;
+		if (haul_failed(st))
+			transfer_error(t, t->source_count == 1 ? EXIT_CLASS_NO_SOURCE : EXIT_CLASS_ENTRIES, st,
+				       fault.text, NULL);
+	}
+	return t->scan_source_count ? HAUL_OK : HAUL_CANCELLED;
+}
+
+static haul_status make_path(const char *path, struct haul_fault *fault)
+{
+	char *copy = strdup(path), shown[HAUL_FAULT_TEXT_MAX / 2];
+	haul_status st = copy ? HAUL_OK : HAUL_NO_MEMORY;
+
+	for (char *at = copy; haul_ok(st) && at && *at; at++) {
+		char *slash = strchr(at + 1, '/');
+
+		if (slash)
+			*slash = '\0';
+		if (mkdir(copy, 0777) && errno != EEXIST)
+			st =
+			    haul_fault_errno(fault, errno, "%s", haul_escape(copy, strlen(copy), shown, sizeof(shown)));
+		if (!slash)
+			break;
+		*slash = '/';
+		at = slash;
+	}
+	free(copy);
+	return st;
+}
+
+static haul_status open_destination(struct transfer *t, struct haul_fault *fault)
+{
+	bool is_writing = t->req->verb == TRANSFER_COPY && !t->req->dry_run;
+	const char *root = *t->landing.root ? t->landing.root : ".";
+	char shown[HAUL_FAULT_TEXT_MAX / 2];
+	haul_status st = HAUL_OK;
+
+	if (is_writing && !t->root_is_there)
+		st = make_path(root, fault);
+	if (haul_failed(st))
+		return st;
+	t->root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->root_fd >= 0 || (errno == ENOENT && !is_writing))
+		return HAUL_OK;
+	return haul_fault_errno(fault, errno, "%s", haul_escape(root, strlen(root), shown, sizeof(shown)));
+}
+
+static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault)
+{
+	struct transfer *t = ctx;
+
+	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
+		transfer_fault(t, st, fault, NULL);
+	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
+	transfer_close_job(t);
+}
+
+static enum engine_backend backend_of(const char *name)
+{
+	if (name && !strcmp(name, "ring"))
+		return ENGINE_RING;
+	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
+}
+
+/* Smaller for tests of the retirement of lanes; never larger. */
+static uint64_t records_max(void)
+{
+	const char *asked = getenv("HAUL_LANE_RECORDS");
+	unsigned long long n = asked ? strtoull(asked, NULL, 10) : 0;
+
+	return n && n < LANE_RECORDS_MAX ? n : LANE_RECORDS_MAX;
+}
+
+static void fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *cfg)
+{
+	unsigned blocks = BLOCKS_WISHED;
+
+	while (blocks > BLOCKS_LEAST && block_cost(m->block_bytes) * blocks * m->lanes > BUDGET_BYTES)
+		blocks -= 2;
+	t->limit.bytes_per_s = t->req->bandwidth_bytes_per_s;
+	block_budget_open(&t->budget, BUDGET_BYTES);
+	*cfg = (struct job_config){
+		.loop = &t->loop,
+		.mailbox = &t->mailbox,
+		.link = t->link,
+		.verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
+		.flags = job_flags(t->req),
+		.modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
+		.lanes = m->lanes,
+		.lane = { .is_client = true,
+			  .block_bytes = m->block_bytes,
+			  .blocks_per_lane = blocks,
+			  .backend = backend_of(t->req->backend),
+			  .budget = &t->budget,
+			  .limit = &t->limit,
+			  .records_max = records_max(),
+			  .tls = t->tls,
+			  .address = t->address,
+			  .connect_timeout_ms = t->req->connect_timeout_ms },
+		.scratch_dir = t->home->state_dir,
+		.direct = (enum direct_mode)t->req->direct,
+		.cb = { .on_entry = transfer_on_entry, .on_problem = transfer_on_problem, .on_end = on_job_end },
+		.ctx = t,
+	};
+	memcpy(cfg->lane.session_id, m->session_id, sizeof(m->session_id));
+	memcpy(cfg->lane.peer_id, t->device_id, sizeof(t->device_id));
+}
+
+static haul_status make_end(struct transfer *t, const struct msg_accept *m, struct haul_fault *fault)
+{
+	struct receiver_config cfg = {
+		.rights = UINT64_MAX, .own_uid = UINT64_MAX, .own_gid = UINT64_MAX, .umask = UINT32_MAX
+	};
+	haul_status st;
+
+	fill_config(t, m, &cfg.job);
+	if (t->is_push) {
+		st = open_sources(t);
+		return haul_failed(st) ? st
+				       : sender_new(&cfg.job, t->scan_sources, t->scan_source_count, &t->sender, fault);
+	}
+	st = open_destination(t, fault);
+	cfg.root_fd = cfg.private_fd = t->root_fd;
+	return haul_failed(st) ? st : receiver_new(&cfg, &t->receiver, fault);
+}
+
+static void explain(struct transfer *t, const struct msg_accept *m)
+{
+	char text[256];
+
+	if (!t->req->want_explain || !t->obs->on_explain)
+		return;
+	(void)snprintf(text, sizeof(text), "%u lanes (%s), blocks of %u MiB, peer %s at %s", m->lanes,
+		       t->req->lanes ? "asked for" : "cores of the smaller machine, at most 4", m->block_bytes >> 20,
+		       t->peer_name, channel_address_text(control_link_channel(t->link)));
+	t->obs->on_explain(t->obs->ctx, text);
+}
+
+static bool is_acceptable(const struct transfer *t, const struct msg_accept *m)
+{
+	return m->lanes >= 1 && m->lanes <= lanes_wished(t) && m->block_bytes >= HAUL_LEAF_BYTES &&
+	       m->block_bytes <= block_wished(t, lanes_wished(t));
+}
+
+void transfer_accepted(struct transfer *t, const struct msg_accept *m)
+{
+	struct haul_fault fault = { 0 };
+	struct lane_set *lanes;
+	haul_status st;
+
+	if (!is_acceptable(t, m)) {
+		transfer_fault(t, HAUL_BAD_FRAME, NULL, NULL);
+		transfer_leave(t);
+		return;
+	}
+	st = make_end(t, m, &fault);
+	if (haul_failed(st)) {
+		if (st.code != HAUL_CODE_CANCELLED)
+			transfer_fault(t, st, &fault, NULL);
+		transfer_leave(t);
+		return;
+	}
+	explain(t, m);
+	t->state = TRANSFER_RUNNING;
+	t->job_runs = true;
+	t->report->lanes = m->lanes;
+	t->moved_ns = uv_hrtime();
+	if (t->receiver)
+		receiver_begin(t->receiver);
+	lanes = t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
+	st = lane_set_start(lanes, &fault);
+	if (haul_failed(st) && t->sender)
+		sender_stop(t->sender, st, &fault);
+	else if (haul_failed(st))
+		receiver_stop(t->receiver, st, &fault);
+}

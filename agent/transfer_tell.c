@@ -1,0 +1,222 @@
+/* What happened, in words: entries that failed or differ, the peer's refusals, the places they lie at. */
+#include "agent/transfer_parts.h"
+
+#include "agent/exit_class.h"
+#include "agent/peer_error.h"
+#include "certs/rights.h"
+#include "engine/base/escape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *transfer_place(const struct place_spec *remote, const char *path, char *ret_text, size_t cap)
+{
+	const char *slash = *path ? "/" : "";
+
+	if (!remote)
+		(void)snprintf(ret_text, cap, "%s", path);
+	else if (remote->peer)
+		(void)snprintf(ret_text, cap, "%s:%s%s%s", remote->peer, remote->share, slash, path);
+	else
+		(void)snprintf(ret_text, cap, "haul://%s%s%s:%u/%s%s%s", strchr(remote->host, ':') ? "[" : "",
+			       remote->host, strchr(remote->host, ':') ? "]" : "", remote->port, remote->share, slash,
+			       path);
+	return ret_text;
+}
+
+/* A source's own name for something in it: the place as typed, and what follows the landing name. */
+static const char *at_source_path(const struct transfer *t, const char *path, char *ret_text, size_t cap)
+{
+	for (size_t i = 0; i < t->landing.count; i++) {
+		const char *name = t->landing.landed[i].name, *text = t->sources[i].text;
+		size_t len = name ? strlen(name) : 0, end = strlen(text);
+
+		if (name && (strncmp(path, name, len) != 0 || (path[len] && path[len] != '/')))
+			continue;
+		while (end > 1 && text[end - 1] == '/')
+			end--;
+		(void)snprintf(ret_text, cap, "%.*s%s%s", (int)end, text, !name && *path ? "/" : "", path + len);
+		return ret_text;
+	}
+	(void)snprintf(ret_text, cap, "%s", path);
+	return ret_text;
+}
+
+const char *transfer_shown(const struct transfer *t, bool at_source, const char *path, char *ret_text, size_t cap)
+{
+	char raw[TRANSFER_SHOWN_MAX], *whole = NULL;
+	const char *root = t->landing.root ? t->landing.root : "";
+
+	if (at_source) {
+		at_source_path(t, path, raw, sizeof(raw));
+	} else {
+		if (asprintf(&whole, "%s%s%s", root, *root && *path && root[strlen(root) - 1] != '/' ? "/" : "", path) <
+		    0)
+			whole = NULL;
+		transfer_place(t->is_push ? t->req->destination : NULL, whole ? whole : path, raw, sizeof(raw));
+		free(whole);
+	}
+	return haul_escape(raw, strlen(raw), ret_text, cap);
+}
+
+static void tell(struct transfer *t, const struct transfer_problem *p)
+{
+	t->reasons |= 1u << p->exit_code;
+	if (t->obs->on_error)
+		t->obs->on_error(t->obs->ctx, p);
+}
+
+void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy)
+{
+	const struct transfer_problem p = { .code = code.code,
+					    .exit_code = exit_code,
+					    .side = "local",
+					    .text = text,
+					    .remedy = remedy && *remedy ? remedy : NULL };
+
+	tell(t, &p);
+}
+
+/* What ended the job or the way to it. */
+void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy)
+{
+	char text[HAUL_FAULT_TEXT_MAX + 96];
+	const char *what = fault && fault->text[0] ? fault->text : haul_status_text(st);
+
+	if (t->peer_name[0] && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
+		(void)snprintf(text, sizeof(text), "%s: the connection was lost (%s)", t->peer_name, what);
+	else
+		(void)snprintf(text, sizeof(text), "%s", what);
+	if (!remedy && t->job_runs && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
+		remedy = "Run the same command again: what has arrived is kept";
+	transfer_error(t, exit_class_of(st), st, text, remedy);
+}
+
+void transfer_refused(struct transfer *t, const struct msg_error *e)
+{
+	struct peer_error why;
+	struct transfer_problem p;
+	bool is_missing_source;
+
+	if (t->was_refused || t->report->signal_number)
+		return;
+	t->was_refused = true;
+	peer_error_explain(e, t->peer_name, &why);
+	is_missing_source = !t->is_push && !t->job_runs && why.exit_code == EXIT_CLASS_ENTRIES;
+	p = (struct transfer_problem){ .code = why.status.code,
+				       .exit_code = is_missing_source ? EXIT_CLASS_NO_SOURCE : why.exit_code,
+				       .side = t->peer_name,
+				       .text = why.text,
+				       .remedy = why.remedy[0] ? why.remedy : NULL };
+	tell(t, &p);
+}
+
+/* ---- entries ---- */
+
+static bool is_special(enum entry_kind kind)
+{
+	return kind == ENTRY_FIFO || kind == ENTRY_SOCKET || kind == ENTRY_CHAR_DEVICE || kind == ENTRY_BLOCK_DEVICE;
+}
+
+static void count_special(struct transfer *t, enum entry_kind kind)
+{
+	t->report->specials[kind == ENTRY_FIFO ? 0 : kind == ENTRY_SOCKET ? 1 : 2]++;
+}
+
+/* The receiving side misses a right: say which, and on whose machine it is given. */
+static void tell_right(struct transfer *t, const struct job_entry *e, struct transfer_problem *p, char *text,
+		       size_t cap, char *remedy, size_t remedy_cap)
+{
+	const struct msg_hello *hello = control_peer_hello(control_link_session(t->link));
+	struct msg_error why = { .code = HAUL_CODE_NO_RIGHT,
+				 .share = { t->remote->share, strlen(t->remote->share) },
+				 .missing_right = e->changes & CHANGE_CREATED ? RIGHT_CREATE : RIGHT_OVERWRITE,
+				 .held_rights = t->rights };
+	struct peer_error words;
+	char shown[TRANSFER_SHOWN_MAX];
+
+	if (hello)
+		why.your_name = hello->your_name;
+	peer_error_explain(&why, t->peer_name, &words);
+	(void)snprintf(text, cap, "%s: %s", transfer_shown(t, false, e->path, shown, sizeof(shown)), words.text);
+	(void)snprintf(remedy, remedy_cap, "%s", words.remedy);
+	p->text = text;
+	p->remedy = t->no_right_count++ ? NULL : remedy;
+	p->exit_code = EXIT_CLASS_ENTRIES;
+}
+
+static void tell_failed(struct transfer *t, const struct job_entry *e)
+{
+	bool at_source = e->failed_here == t->is_push;
+	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], remedy[HAUL_FAULT_TEXT_MAX];
+	struct transfer_problem p = { .code = e->code.code,
+				      .exit_code = exit_class_of(e->code),
+				      .side = at_source ? "source" : "destination",
+				      .path = e->path,
+				      .text = text };
+
+	transfer_shown(t, at_source, e->path, shown, sizeof(shown));
+	if (at_source && e->code.code == HAUL_CODE_NOT_FOUND)
+		p.exit_code = EXIT_CLASS_CHANGED;
+	if (!at_source && e->code.code == HAUL_CODE_NO_RIGHT)
+		tell_right(t, e, &p, text, sizeof(text), remedy, sizeof(remedy));
+	else
+		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(e->code));
+	if (p.exit_code == EXIT_CLASS_NOT_ALLOWED || p.exit_code == EXIT_CLASS_OK)
+		p.exit_code = EXIT_CLASS_ENTRIES;
+	tell(t, &p);
+}
+
+static void count_compared(struct transfer *t, const struct job_entry *e)
+{
+	struct transfer_report *r = t->report;
+
+	if (e->changes & CHANGE_SURPLUS)
+		r->files_surplus++;
+	else if (e->changes & CHANGE_MISSING)
+		r->files_missing++;
+	else if (e->changes & CHANGE_CONTENT)
+		r->files_different++;
+	else if (e->kind == ENTRY_FILE && e->outcome == OUTCOME_PROVEN)
+		r->files_equal++;
+	if (e->changes & (CHANGE_MODE | CHANGE_TIME) && !(e->changes & (CHANGE_MISSING | CHANGE_SURPLUS)))
+		r->meta_different++;
+	if (e->changes & (CHANGE_MISSING | CHANGE_CONTENT))
+		t->reasons |= 1u << EXIT_CLASS_DIFFERENT;
+	if (t->req->exact && e->changes)
+		t->reasons |= 1u << EXIT_CLASS_DIFFERENT;
+}
+
+void transfer_on_entry(void *ctx, const struct job_entry *e)
+{
+	struct transfer *t = ctx;
+	const struct transfer_entry te = { .path = e->path,
+					   .kind = e->kind,
+					   .size = e->size,
+					   .outcome = e->outcome,
+					   .changes = e->changes,
+					   .has_offset = e->has_offset,
+					   .offset = e->offset };
+
+	if (is_special(e->kind)) {
+		count_special(t, e->kind);
+		return;
+	}
+	if (e->outcome == OUTCOME_FAILED && haul_failed(e->code)) {
+		tell_failed(t, e);
+		return;
+	}
+	if (t->req->verb == TRANSFER_VERIFY)
+		count_compared(t, e);
+	if (t->req->want_entries && t->obs->on_entry && e->changes)
+		t->obs->on_entry(t->obs->ctx, &te);
+}
+
+void transfer_on_problem(void *ctx, const char *path, haul_status code)
+{
+	struct transfer *t = ctx;
+	const struct job_entry e = { .path = path, .outcome = OUTCOME_FAILED, .code = code, .failed_here = true };
+
+	tell_failed(t, &e);
+}

@@ -25,6 +25,7 @@ enum how {
 	DIGESTS_LEN,
 	TEXT, /* the literal text */
 	NIL,
+	TRUTH,
 };
 
 struct bound {
@@ -131,6 +132,8 @@ static const struct bound bounds[] = {
 	LIMIT("LISTING shares", "1", COUNT, 256),
 	LIMITS("LISTING shares", "1.0.0", NAME_LEN, 1, 64),
 	BAD("LISTING shares", "3", NUMBER, 0),
+	BAD("LISTING shares", "3", TRUTH, 0),
+	BAD("LISTING minimal", "3", TRUTH, 0),
 	BAD("LISTING", "2", COUNT, 2),
 	BAD("LISTING", "2", COUNT, 0),
 	LIMIT("LISTING", "2.1.0", NAME_LEN, 255),
@@ -368,6 +371,10 @@ static void set_element(msgpack_object *o, const struct bound *b, char *room)
 		break;
 	case NIL:
 		o->type = MSGPACK_OBJECT_NIL;
+		break;
+	case TRUTH:
+		o->type = MSGPACK_OBJECT_BOOLEAN;
+		o->via.boolean = true;
 		break;
 	}
 }

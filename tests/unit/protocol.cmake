@@ -6,6 +6,8 @@ haul_unit_test(manifest_track SOURCES control_pair.c LIBS haul_protocol)
 haul_unit_test(lane_frame SOURCES message_samples.c LIBS haul_protocol)
 haul_unit_test(lane_session LIBS haul_protocol)
 haul_unit_test(pack_reader SOURCES message_samples.c LIBS haul_protocol)
+haul_unit_test(protocol_memory SOURCES control_pair.c LIBS haul_protocol)
+target_link_options(protocol_memory_test PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 # The page's golden bytes are part of the tests.
 foreach(name codec codec_bounds lane_frame pack_reader)
   target_compile_definitions(${name}_test PRIVATE HAUL_PROTOCOL_MD="${PROJECT_SOURCE_DIR}/docs/PROTOCOL.md")

@@ -64,21 +64,26 @@ static bool make_plain(int fd)
 	return true;
 }
 
-/* Make (unless it is there) and open a private directory of ours; -1 where that will not do. */
+/*
+ * Make (unless it is there) and open a private directory of ours; -1 where that will not do. errno is ENOENT when it
+ * was there and is gone again.
+ */
 static int private_directory(int dir_fd, const char *name)
 {
 	bool is_new = mkdirat(dir_fd, name, 0700) == 0;
-	int fd;
+	int fd, err;
 
 	if (!is_new && errno != EEXIST)
 		return -1;
 	fd = openat(dir_fd, name, DIRECTORY);
 	if (fd >= 0 && is_ours(fd) && make_plain(fd))
 		return fd;
+	err = fd < 0 ? errno : EACCES;
 	if (fd >= 0)
 		(void)close(fd);
 	if (is_new)
 		(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+	errno = err;
 	return -1;
 }
 
@@ -97,6 +102,8 @@ static int open_locked(int private_fd)
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
 		int fd = private_directory(private_fd, PLACE_PRIVATE_NAME);
 
+		if (fd < 0 && errno == ENOENT)
+			continue;
 		if (fd < 0)
 			return -1;
 		if (lock(fd, LOCK_EX) && still_stands(private_fd, fd))

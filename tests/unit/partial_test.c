@@ -32,6 +32,12 @@ static struct place *new_place(int fd)
 	return p;
 }
 
+static void close_place(struct fixture *f)
+{
+	place_close(f->place);
+	f->place = NULL;
+}
+
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -49,7 +55,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	place_close(f->place);
+	close_place(f);
 	temp_tree_close(&f->tree);
 	free(f);
 	return 0;
@@ -165,7 +171,7 @@ static void what_does_not_fit_is_told_and_leaves_nothing(void **state)
 	assert_code(partial_create(f->place, "file", INT64_MAX, DIRECT_NEVER, &part, &fault), HAUL_TOO_BIG);
 	assert_done(place_free_bytes(f->place, &after));
 	assert_true(after > before / 2);
-	place_close(f->place);
+	close_place(f);
 	assert_int_equal(temp_count(f->tree.fd, "."), 1);
 	f->place = new_place(f->tree.fd);
 }
@@ -262,7 +268,7 @@ static void the_private_directory_is_plain(void **state)
 	struct partial part;
 	struct stat st;
 
-	place_close(f->place);
+	close_place(f);
 	assert_int_equal(fchmodat(f->tree.fd, "dir", 0755, 0), 0);
 	if (geteuid() == 0)
 		assert_int_equal(fchown(f->tree.fd, 0, 4321), 0);
@@ -296,7 +302,7 @@ static void another_file_system_gets_its_partials_itself(void **state)
 	assert_done(place_make_link(f->place, "dir/c", "a", &some_meta, PUBLISH_NO_REPLACE));
 	assert_code(partial_create(f->place, "dir/d", 8 << 20, DIRECT_NEVER, &part, &fault), HAUL_NO_SPACE);
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 3);
-	place_close(f->place);
+	close_place(f);
 	assert_int_equal(umount(path), 0);
 	f->place = new_place(f->tree.fd);
 }
@@ -317,7 +323,7 @@ static void a_bind_mount_gets_its_partials_itself(void **state)
 	assert_true(is_in_target(&part));
 	assert_done(partial_publish(f->place, &part, "dir/a", PUBLISH_NO_REPLACE));
 	assert_true(temp_holds(f->tree.fd, "from/a", "a"));
-	place_close(f->place);
+	close_place(f);
 	assert_int_equal(umount(to), 0);
 	f->place = new_place(f->tree.fd);
 }
@@ -327,7 +333,7 @@ static void where_haul_cannot_be_made_targets_serve(void **state)
 	struct fixture *f = *state;
 	struct partial part;
 
-	place_close(f->place);
+	close_place(f);
 	temp_link(f->tree.fd, ".haul", "dir");
 	f->place = new_place(f->tree.fd);
 	small(f->place, "dir/file", "content", &part);
@@ -349,7 +355,7 @@ static void the_last_job_takes_haul_away(void **state)
 	assert_int_equal(temp_count(f->tree.fd, ".haul"), 1);
 	assert_done(partial_publish(f->place, &part, "x", PUBLISH_NO_REPLACE));
 	small(f->place, "left behind", "y", &part);
-	place_close(f->place);
+	close_place(f);
 	assert_false(temp_exists(f->tree.fd, ".haul"));
 	assert_true(temp_holds(f->tree.fd, "x", "x"));
 	f->place = new_place(f->tree.fd);
@@ -394,7 +400,7 @@ static void a_dead_job_is_swept_and_nothing_else(void **state)
 }
 
 /* Processes that open, work and close side by side for a while; none may lose a file to another's sweep. */
-static void work_in_a_loop(int fd, unsigned who)
+static void work_in_a_loop(int fd, unsigned who, bool some_die)
 {
 	for (unsigned i = 0; i < 150; i++) {
 		struct place *p = new_place(fd);
@@ -405,22 +411,21 @@ static void work_in_a_loop(int fd, unsigned who)
 		small(p, path, "x", &part);
 		if (part.owns_dir || haul_failed(partial_publish(p, &part, path, PUBLISH_NO_REPLACE)))
 			_exit(1);
-		if (i % 7 != 6) /* now and then one dies */
+		if (!some_die || i % 7 != 6)
 			place_close(p);
 	}
 	_exit(0);
 }
 
-static void jobs_side_by_side_do_not_disturb(void **state)
+static void work_side_by_side(struct fixture *f, bool some_die)
 {
-	struct fixture *f = *state;
 	pid_t child[4];
 
 	for (unsigned i = 0; i < 4; i++) {
 		child[i] = fork();
 		assert_true(child[i] >= 0);
 		if (child[i] == 0)
-			work_in_a_loop(f->tree.fd, i);
+			work_in_a_loop(f->tree.fd, i, some_die);
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		int status = -1;
@@ -429,9 +434,27 @@ static void jobs_side_by_side_do_not_disturb(void **state)
 		assert_int_equal(status, 0);
 	}
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 600);
-	place_close(f->place);
+}
+
+static void jobs_side_by_side_do_not_disturb(void **state)
+{
+	struct fixture *f = *state;
+
+	work_side_by_side(f, true);
+	close_place(f);
 	f->place = new_place(f->tree.fd);
 	assert_int_equal(temp_count(f->tree.fd, ".haul"), 1);
+}
+
+/* With nobody else there `.haul/` comes and goes all the while. */
+static void the_last_job_leaves_while_the_next_one_comes(void **state)
+{
+	struct fixture *f = *state;
+
+	close_place(f);
+	work_side_by_side(f, false);
+	assert_false(temp_exists(f->tree.fd, ".haul"));
+	f->place = new_place(f->tree.fd);
 }
 
 struct maker {
@@ -676,14 +699,14 @@ static void haul_of_somebody_else(struct fixture *f)
 
 static void directories_without_write_permission_are_told(void **state)
 {
-	place_close(((struct fixture *)*state)->place);
+	close_place(*state);
 	as_ordinary_user(*state, write_protected);
 	((struct fixture *)*state)->place = new_place(((struct fixture *)*state)->tree.fd);
 }
 
 static void directories_without_read_permission_serve(void **state)
 {
-	place_close(((struct fixture *)*state)->place);
+	close_place(*state);
 	as_ordinary_user(*state, unreadable);
 	((struct fixture *)*state)->place = new_place(((struct fixture *)*state)->tree.fd);
 }
@@ -765,6 +788,7 @@ int main(void)
 		test(the_last_job_takes_haul_away),
 		test(a_dead_job_is_swept_and_nothing_else),
 		test(jobs_side_by_side_do_not_disturb),
+		test(the_last_job_leaves_while_the_next_one_comes),
 		test(small_files_are_made_by_several_threads),
 		test(times_outside_the_usual_are_kept),
 		test(directories_are_made_and_finished),

@@ -67,7 +67,7 @@ static void on_soon(uv_idle_t *idle)
 		return;
 	}
 	if (is_readable && ch->state == CHANNEL_READY && !ch->is_paused)
-		ch->cb->on_readable(ch->ctx, ch);
+		channel_tell_readable(ch);
 }
 
 void channel_tell_soon(struct channel *ch)

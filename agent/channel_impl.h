@@ -132,7 +132,9 @@ void channel_expire(struct channel *ch, uint32_t waited_ms);
 /* channel_io.c */
 void channel_tune_socket(struct channel *ch);
 void channel_input_update(struct channel *ch); /* ask the socket for input, or stop asking */
-bool channel_output_room(struct channel *ch);  /* whether one more record fits; makes room if it can */
+/* on_readable; then the end is looked for, in case the owner had no use for more bytes and did not read up to it. */
+void channel_tell_readable(struct channel *ch);
+bool channel_output_room(struct channel *ch); /* whether one more record fits; makes room if it can */
 void channel_output_pump(struct channel *ch);
 bool channel_output_is_empty(const struct channel *ch);
 int channel_socket(const struct channel *ch);
@@ -143,6 +145,7 @@ HAUL_MUST_USE haul_status channel_parts_new(struct tls_config *tls, bool is_serv
 void channel_tls_bind(struct channel *ch);
 void channel_tls_shake(struct channel *ch);
 bool channel_tls_close_notify(struct channel *ch); /* false: no room yet */
+void channel_tls_probe(struct channel *ch);        /* notice the end of the stream, if nothing stands before it */
 bool channel_tls_has_input(const struct channel *ch);
 
 #endif

@@ -73,6 +73,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
 	*ret_buf = uv_buf_init((char *)in->data + in->end, (unsigned)(in->cap - in->end));
 }
 
+void channel_tell_readable(struct channel *ch)
+{
+	ch->cb->on_readable(ch->ctx, ch);
+	if (ch->state == CHANNEL_READY && !ch->is_paused && !ch->is_end_due)
+		channel_tls_probe(ch);
+}
+
 static void input_arrived(struct channel *ch)
 {
 	switch (ch->state) {
@@ -80,7 +87,7 @@ static void input_arrived(struct channel *ch)
 		channel_tls_shake(ch);
 		break;
 	case CHANNEL_READY:
-		ch->cb->on_readable(ch->ctx, ch);
+		channel_tell_readable(ch);
 		break;
 	case CHANNEL_REFUSING:
 		ch->parts->input.start = ch->parts->input.end = 0;
@@ -99,7 +106,7 @@ static void input_over(struct channel *ch, int err)
 	ch->input_errno = err;
 	if (ch->state == CHANNEL_READY) {
 		if (!ch->is_end_due)
-			ch->cb->on_readable(ch->ctx, ch);
+			channel_tell_readable(ch);
 		return;
 	}
 	if (ch->state == CHANNEL_SHAKING && err)

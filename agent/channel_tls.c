@@ -224,6 +224,21 @@ size_t channel_read(struct channel *ch, void *buf, size_t cap)
 	return done;
 }
 
+/* Reading nothing makes mbedTLS fetch the next record and keep it. */
+void channel_tls_probe(struct channel *ch)
+{
+	uint8_t none;
+	int got;
+
+	if (mbedtls_ssl_get_bytes_avail(&ch->parts->ssl))
+		return;
+	got = mbedtls_ssl_read(&ch->parts->ssl, &none, 0);
+	if (got == MBEDTLS_ERR_SSL_WANT_READ)
+		note_cut(ch);
+	else if (got < 0 && got != MBEDTLS_ERR_SSL_WANT_WRITE)
+		end_for(ch, got);
+}
+
 size_t channel_write(struct channel *ch, const void *data, size_t len)
 {
 	size_t done = 0;

@@ -171,7 +171,7 @@ static void on_channel_ready(void *ctx, struct channel *ch, const uint8_t device
 	(void)ctx;
 	(void)ch;
 	(void)device_id;
-	assert(!"a control link is given a channel that is ready");
+	assert(false && "a control link is given a channel that is ready");
 }
 
 /* The session knows whether the stream may end here; the channel knows why it did. */

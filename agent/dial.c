@@ -241,7 +241,7 @@ static void on_readable(void *ctx, struct channel *ch)
 {
 	(void)ctx;
 	(void)ch;
-	assert(!"the link has taken the channel before anything can be read");
+	assert(false && "the link has taken the channel before anything can be read");
 }
 
 static void on_writable(void *ctx, struct channel *ch)

@@ -140,7 +140,7 @@ static void evict(struct listener *l, int slot)
 		drop_channel(l, ch);
 		return;
 	}
-	assert(!"a victim is a newcomer");
+	assert(false && "a victim is a newcomer");
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -180,7 +180,7 @@ static void on_readable(void *ctx, struct channel *ch)
 {
 	(void)ctx;
 	(void)ch;
-	assert(!"the owner has set its callbacks before anything can be read");
+	assert(false && "the owner has set its callbacks before anything can be read");
 }
 
 static void on_writable(void *ctx, struct channel *ch)

@@ -284,6 +284,28 @@ static void close_notify_is_an_end(void **state)
 	pair_close(&p);
 }
 
+static void on_readable_unread(void *ctx, struct channel *ch)
+{
+	(void)ctx;
+	(void)ch;
+}
+
+/* A lane that has read END wants nothing more, and must learn all the same that the peer is done. */
+static void an_end_is_told_to_an_owner_who_does_not_read(void **state)
+{
+	static const struct channel_callbacks unread = { on_ready, on_readable_unread, on_writable, on_end };
+	struct pair p;
+
+	(void)state;
+	pair_open(&p);
+	p.server.finishes = true;
+	pair_connect(&p, &p.edit, device_id_of(&p.nas));
+	channel_set_callbacks(p.client.ch, &unread, &p.client);
+	pair_run(&p);
+	assert_int_equal(p.client.why.code, HAUL_CODE_OK);
+	pair_close(&p);
+}
+
 static void a_stranger_learns_that_it_is_one(void **state)
 {
 	(void)state;
@@ -496,6 +518,7 @@ int main(void)
 		cmocka_unit_test(a_paused_reader_loses_nothing),
 		cmocka_unit_test(a_cut_is_no_end),
 		cmocka_unit_test(close_notify_is_an_end),
+		cmocka_unit_test(an_end_is_told_to_an_owner_who_does_not_read),
 		cmocka_unit_test(a_stranger_learns_that_it_is_one),
 		cmocka_unit_test(another_device_is_told_apart),
 		cmocka_unit_test(a_server_that_is_no_peer_is_refused),

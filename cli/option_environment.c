@@ -22,7 +22,7 @@ static bool is_no(const char *value)
 /* The option that HAUL_OPTION_NAME stands for: lower case, '_' for '-'. */
 static const struct option_def *environment_option(const char *name, size_t len)
 {
-	char lower[64];
+	char lower[64] = "";
 
 	if (len >= sizeof(lower))
 		return NULL;

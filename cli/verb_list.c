@@ -3,7 +3,7 @@
 
 #include "cli/changes.h"
 #include "cli/events.h"
-#include "cli/request.h"
+#include "cli/copy_request.h"
 #include "cli/run_peers.h"
 #include "cli/sizes.h"
 
@@ -133,7 +133,7 @@ static int list_place(const struct home *h, const struct invocation *inv, const 
 	uint32_t timeout_ms;
 	int code;
 
-	if (haul_failed(request_connect_timeout(inv, &timeout_ms, &problem)))
+	if (haul_failed(copy_request_connect_timeout(inv, &timeout_ms, &problem)))
 		return run_refuse(c, &problem);
 	code = place->is_remote ? listing_run(h, place, timeout_ms, &obs) : listing_run_local(place->path, &obs);
 	if (!code && !v.count)

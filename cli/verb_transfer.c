@@ -2,7 +2,7 @@
 #include "cli/run.h"
 
 #include "cli/events.h"
-#include "cli/request.h"
+#include "cli/copy_request.h"
 #include "cli/transfer_view.h"
 
 #include "engine/base/escape.h"
@@ -57,7 +57,7 @@ static void close_failed_to(struct transfer_view *v, struct transfer_report *r)
 		r->reasons[r->reason_count++] = EXIT_CLASS_BUG;
 }
 
-static int run_in(const struct home *h, const struct invocation *inv, const struct request *req, struct console *c)
+static int run_in(const struct home *h, const struct invocation *inv, const struct copy_request *req, struct console *c)
 {
 	char environment[HAUL_FAULT_TEXT_MAX];
 	struct transfer_view view = { .console = c, .verb_name = inv->verb->name, .request = &req->transfer };
@@ -80,11 +80,11 @@ static int run_in(const struct home *h, const struct invocation *inv, const stru
 int run_transfer(const struct invocation *inv, struct console *c)
 {
 	struct problem problem;
-	struct request req;
+	struct copy_request req;
 	struct home home;
 	int code;
 
-	if (haul_failed(request_open(&req, inv, &problem)))
+	if (haul_failed(copy_request_open(&req, inv, &problem)))
 		return run_refuse(c, &problem);
 	if (haul_failed(run_home(inv, &home, &problem))) {
 		code = run_refuse(c, &problem);
@@ -92,6 +92,6 @@ int run_transfer(const struct invocation *inv, struct console *c)
 		code = run_in(&home, inv, &req, c);
 		home_close(&home);
 	}
-	request_close(&req);
+	copy_request_close(&req);
 	return code;
 }

@@ -1,26 +1,27 @@
 /* From options and operands to what transfer_run() takes, with everything refused that can be told beforehand. */
-#ifndef HAUL_CLI_REQUEST_H
-#define HAUL_CLI_REQUEST_H
+#ifndef HAUL_CLI_COPY_REQUEST_H
+#define HAUL_CLI_COPY_REQUEST_H
 
 #include "cli/options.h"
 
 #include "agent/transfer.h"
 
-struct request {
+struct copy_request {
 	struct transfer_request transfer; /* points into `places` and the invocation */
 	struct place_spec *places;        /* owned: the sources, then the destination */
 	size_t place_count;
 };
 
 /* --connect-timeout in milliseconds, its default when it was not given. HAUL_USAGE: no time. */
-HAUL_MUST_USE haul_status request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms,
-						  struct problem *problem);
+HAUL_MUST_USE haul_status copy_request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms,
+						       struct problem *problem);
 
 /*
  * For copy and verify. `inv` is held. HAUL_USAGE: a value out of bounds, an impossible place, both sides local or both
  * remote, sources of several peers, --as with several sources. On failure there is nothing to close.
  */
-HAUL_MUST_USE haul_status request_open(struct request *ret, const struct invocation *inv, struct problem *problem);
-void request_close(struct request *r);
+HAUL_MUST_USE haul_status copy_request_open(struct copy_request *ret, const struct invocation *inv,
+					    struct problem *problem);
+void copy_request_close(struct copy_request *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* Which requests are refused before anything is opened, and what the others become. */
-#include "cli/request.h"
+#include "cli/copy_request.h"
 
 #include <string.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@ struct fixture {
 	char text[512];
 	char *argv[WORDS_MAX];
 	struct invocation inv;
-	struct request req;
+	struct copy_request req;
 	struct problem problem;
 };
 
@@ -28,7 +28,7 @@ static haul_status request(struct fixture *f, const char *text)
 	for (char *word = strtok(f->text, " "); word; word = strtok(NULL, " "))
 		f->argv[argc++] = word;
 	assert_true(haul_ok(invocation_parse(&f->inv, argc, f->argv, NULL, &f->problem)));
-	return request_open(&f->req, &f->inv, &f->problem);
+	return copy_request_open(&f->req, &f->inv, &f->problem);
 }
 
 static void check_refused(const char *text, const char *what, const char *remedy)
@@ -62,7 +62,7 @@ static void fills_the_request(void **state)
 	assert_int_equal(t->connect_timeout_ms, 2000);
 	assert_int_equal(t->timeout_ms, 300000);
 	assert_true(t->modify_window_s > 1.49 && t->modify_window_s < 1.51);
-	request_close(&f.req);
+	copy_request_close(&f.req);
 	invocation_close(&f.inv);
 }
 
@@ -75,7 +75,7 @@ static void verify_wants_every_difference(void **state)
 	assert_int_equal(f.req.transfer.verb, TRANSFER_VERIFY);
 	assert_true(f.req.transfer.exact && f.req.transfer.want_entries);
 	assert_int_equal(f.req.transfer.connect_timeout_ms, 10000);
-	request_close(&f.req);
+	copy_request_close(&f.req);
 	invocation_close(&f.inv);
 }
 
@@ -120,5 +120,5 @@ int main(void)
 		cmocka_unit_test(values_are_bounded),
 	};
 
-	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("copy_request", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Values first, then places; both only look at text, nothing is opened. */
-#include "cli/request.h"
+#include "cli/copy_request.h"
 
 #include "cli/print.h"
 #include "cli/sizes.h"
@@ -36,7 +36,7 @@ static haul_status wait_option(const struct invocation *inv, enum option_id id, 
 	return HAUL_OK;
 }
 
-haul_status request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms, struct problem *problem)
+haul_status copy_request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms, struct problem *problem)
 {
 	*ret_ms = CONNECT_TIMEOUT_MS;
 	return wait_option(inv, OPT_CONNECT_TIMEOUT, "--connect-timeout", ret_ms, problem);
@@ -75,7 +75,7 @@ static haul_status number_options(const struct invocation *inv, struct transfer_
 	if (haul_ok(st))
 		st = wait_option(inv, OPT_TIMEOUT, "--timeout", &t->timeout_ms, problem);
 	if (haul_ok(st))
-		st = request_connect_timeout(inv, &t->connect_timeout_ms, problem);
+		st = copy_request_connect_timeout(inv, &t->connect_timeout_ms, problem);
 	return st;
 }
 
@@ -99,7 +99,7 @@ static haul_status engine_choice(const char **ret_backend, struct problem *probl
 	return HAUL_OK;
 }
 
-static haul_status as_option(const struct invocation *inv, const struct request *r, struct problem *problem)
+static haul_status as_option(const struct invocation *inv, const struct copy_request *r, struct problem *problem)
 {
 	const char *name = invocation_value(inv, OPT_AS);
 	char source[HAUL_FAULT_TEXT_MAX / 4];
@@ -118,7 +118,7 @@ static haul_status as_option(const struct invocation *inv, const struct request 
 	return HAUL_OK;
 }
 
-static haul_status fill(struct request *r, const struct invocation *inv, struct problem *problem)
+static haul_status fill(struct copy_request *r, const struct invocation *inv, struct problem *problem)
 {
 	struct transfer_request *t = &r->transfer;
 	haul_status st;
@@ -148,7 +148,7 @@ static bool is_same_peer(const struct place_spec *a, const struct place_spec *b)
 	return a->peer ? !strcmp(a->peer, b->peer) : !strcmp(a->host, b->host) && a->port == b->port;
 }
 
-static haul_status refuse_local(const struct request *r, struct problem *problem)
+static haul_status refuse_local(const struct copy_request *r, struct problem *problem)
 {
 	char from[HAUL_FAULT_TEXT_MAX / 4], to[HAUL_FAULT_TEXT_MAX / 4], remedy[HAUL_FAULT_TEXT_MAX];
 	bool is_verify = r->transfer.verb == TRANSFER_VERIFY;
@@ -160,7 +160,7 @@ static haul_status refuse_local(const struct request *r, struct problem *problem
 			     is_verify ? "comparing" : "copying");
 }
 
-static haul_status check_shares(const struct request *r, struct problem *problem)
+static haul_status check_shares(const struct copy_request *r, struct problem *problem)
 {
 	for (size_t i = 0; i < r->place_count; i++)
 		if (r->places[i].is_remote && !r->places[i].share)
@@ -169,7 +169,7 @@ static haul_status check_shares(const struct request *r, struct problem *problem
 	return HAUL_OK;
 }
 
-static haul_status check_places(const struct request *r, struct problem *problem)
+static haul_status check_places(const struct copy_request *r, struct problem *problem)
 {
 	const struct place_spec *sources = r->places, *destination = r->transfer.destination;
 	char one[HAUL_FAULT_TEXT_MAX / 4], other[HAUL_FAULT_TEXT_MAX / 4];
@@ -190,7 +190,7 @@ static haul_status check_places(const struct request *r, struct problem *problem
 	return !sources[0].is_remote && !destination->is_remote ? refuse_local(r, problem) : HAUL_OK;
 }
 
-static haul_status parse_places(struct request *r, const struct invocation *inv, struct problem *problem)
+static haul_status parse_places(struct copy_request *r, const struct invocation *inv, struct problem *problem)
 {
 	struct haul_fault fault;
 
@@ -205,9 +205,9 @@ static haul_status parse_places(struct request *r, const struct invocation *inv,
 	return check_places(r, problem);
 }
 
-haul_status request_open(struct request *ret, const struct invocation *inv, struct problem *problem)
+haul_status copy_request_open(struct copy_request *ret, const struct invocation *inv, struct problem *problem)
 {
-	struct request r = { 0 };
+	struct copy_request r = { 0 };
 	haul_status st = fill(&r, inv, problem);
 
 	if (haul_failed(st))
@@ -219,17 +219,17 @@ haul_status request_open(struct request *ret, const struct invocation *inv, stru
 	if (haul_ok(st))
 		st = as_option(inv, &r, problem);
 	if (haul_failed(st)) {
-		request_close(&r);
+		copy_request_close(&r);
 		return st;
 	}
 	*ret = r;
 	return HAUL_OK;
 }
 
-void request_close(struct request *r)
+void copy_request_close(struct copy_request *r)
 {
 	for (size_t i = 0; i < r->place_count; i++)
 		place_spec_close(&r->places[i]);
 	free(r->places);
-	*r = (struct request){ 0 };
+	*r = (struct copy_request){ 0 };
 }

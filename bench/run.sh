@@ -121,7 +121,7 @@ prepare_haul() {
 
 make_source() {
 	case $what in
-	big | verify) "$mktree" big 3200000000 "$work/src/big" ;;
+	big | verify) "$mktree" big ${BENCH_BIG_BYTES:-3200000000} "$work/src/big" ;;
 	small | again) "$mktree" small 20000 14400 "$work/src/many" ;;
 	esac
 	source_bytes=$(find "$work/src" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d", n }')
@@ -147,7 +147,7 @@ measure() {
 	settle
 	cpu_before=$(cpu_ticks)
 	began=$(date +%s%N)
-	"$run" >"$work/run.log" 2>&1 || fail "$subject failed: $(tail -n 3 "$work/run.log")"
+	"$run" >"$work/run.log" 2>&1 || fail "$subject failed with $?: $(tail -n 3 "$work/run.log")"
 	sync -f "$work/dst"
 	ended=$(date +%s%N)
 	cpu_after=$(cpu_ticks)

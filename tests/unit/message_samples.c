@@ -283,10 +283,10 @@ size_t bytes_of_hex(const char *hex, uint8_t *ret_bytes, size_t cap)
 
 	assert(len <= cap);
 	for (size_t i = 0; i < len; i++) {
-		unsigned byte;
+		unsigned byte = 0;
+		int read = sscanf(hex + 2 * i, "%2x", &byte);
 
-		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-			assert(!"hexadecimal digits");
+		assert(read == 1);
 		ret_bytes[i] = (uint8_t)byte;
 	}
 	return len;

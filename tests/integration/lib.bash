@@ -60,8 +60,8 @@ haul() { HAUL_HOME=$A timeout -k 5 "$LIMIT" "$HAUL" "$@"; }
 haul_b() { HAUL_HOME=$B timeout -k 5 "$LIMIT" "$HAUL" "$@"; }
 
 show_output() {
-	sed 's/^/  stdout: /' "$T/out" | head -n 40
-	sed 's/^/  stderr: /' "$T/err" | head -n 40
+	head -n 40 "$T/out" | cut -c 1-300 | sed 's/^/  stdout: /'
+	head -n 40 "$T/err" | cut -c 1-300 | sed 's/^/  stderr: /'
 }
 
 # expect CODE COMMAND...: run it without a terminal or input, keep stdout in $T/out and stderr in $T/err.

@@ -107,16 +107,16 @@ haul_status partial_create(struct place *p, const char *path, uint64_t size, enu
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2];
 	struct partial f = { .name = "" };
-	const char *name;
+	struct place_parent at = { 0 };
 	bool is_elsewhere;
-	int target_fd;
-	haul_status st = parent_cache_get(&p->parents, p->root_fd, path, &target_fd, &name);
+	haul_status st = place_parent_get(p, path, &at);
 
 	/* The partial may lie where we may write although the target may not be written: tell now. */
-	if (haul_ok(st) && faccessat(target_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+	if (haul_ok(st) && faccessat(at.dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
-		st = partial_find_spot(p, target_fd, &f, &is_elsewhere);
+		st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+	place_parent_put(&at);
 	if (haul_ok(st)) {
 		f.size = size;
 		st = create_sized(&f, mode, fault);
@@ -155,15 +155,15 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 				 const struct entry_facts *meta, struct partial *ret_partial)
 {
 	struct partial f;
-	const char *name;
+	struct place_parent at;
 	bool is_elsewhere;
-	int target_fd, fd;
-	haul_status st = beneath_parent(p->root_fd, path, &target_fd, &name);
+	int fd;
+	haul_status st = place_parent_get(p, path, &at);
 
 	if (haul_failed(st))
 		return st;
-	st = partial_find_spot(p, target_fd, &f, &is_elsewhere);
-	(void)close(target_fd);
+	st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+	place_parent_put(&at);
 	if (haul_failed(st))
 		return st;
 	f.size = len;
@@ -228,19 +228,19 @@ static int give_name(const struct partial *f, int dir_fd, const char *name, enum
 
 haul_status partial_publish(struct place *p, struct partial *f, const char *path, enum publish_rule rule)
 {
-	struct stat dir;
-	const char *name;
-	int dir_fd;
-	haul_status st = parent_cache_get(&p->parents, p->root_fd, path, &dir_fd, &name);
+	struct place_parent at;
+	haul_status st = place_parent_get(p, path, &at);
 
 	if (haul_failed(st))
 		return st;
-	if (give_name(f, dir_fd, name, rule) < 0)
-		return haul_status_from_errno(errno);
-	/* place_sync_all() does not reach another file system below the root. */
-	if (f->owns_dir && fstat(dir_fd, &dir) == 0 && dir.st_dev != p->root_device)
-		st = beneath_sync_directory(dir_fd, -1);
-	leave_spot(f);
+	if (give_name(f, at.dir_fd, at.name, rule) < 0) {
+		st = haul_status_from_errno(errno);
+	} else {
+		if (place_is_elsewhere(p, at.dir_fd))
+			st = beneath_sync_directory(at.dir_fd, -1);
+		leave_spot(f);
+	}
+	place_parent_put(&at);
 	return st;
 }
 

@@ -8,7 +8,8 @@
  * `.haul.<32 hex>.part`; dead ones there go after a day, when a job opens or finishes that directory. Every operation
  * is beneath the root handle (beneath.h). Blocking.
  *
- * Thread: partial_create_small() may be called from several threads at once; everything else from one.
+ * Thread: several at once may work in one place, each on partials of its own; only place_open() and place_close() are
+ * alone.
  */
 #ifndef HAUL_ENGINE_PARTIAL_H
 #define HAUL_ENGINE_PARTIAL_H
@@ -28,7 +29,8 @@ struct place;
 
 /*
  * root_fd      held until place_close(): the destination directory of the job.
- * private_fd   directory under which `.haul/` is made (the share's top, or root_fd itself); held.
+ * private_fd   directory under which `.haul/` is made (the share's top, or root_fd itself); held. -1: nothing will be
+ *              written, and nothing is made or swept.
  */
 HAUL_MUST_USE haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault);
 void place_close(struct place *p); /* removes the job's directory with what is left in it; NULL is fine */
@@ -79,7 +81,8 @@ HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);
 
 /*
  * syncfs on the place's file system (handle opened by place_open, before the first write, so that its errors are seen).
- * Small files and names on another file system below the root do not wait for it: each is synced when it is made.
+ * Small files, directories and names on another file system below the root do not wait for it: each is synced when it
+ * is made.
  */
 HAUL_MUST_USE haul_status place_sync_all(struct place *p);
 

@@ -34,7 +34,8 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	/* A root that may not be read: any other handle on its file system serves. */
 	if (p->sync_fd < 0 && p->job_fd >= 0 && p->job_traits.device == p->root_device)
 		p->sync_fd = fcntl(p->job_fd, F_DUPFD_CLOEXEC, 3);
-	place_sweep_target(p, root_fd, time(NULL));
+	if (private_fd >= 0)
+		place_sweep_target(p, root_fd, time(NULL));
 	*ret_place = p;
 	return HAUL_OK;
 }
@@ -43,25 +44,31 @@ void place_close(struct place *p)
 {
 	if (!p)
 		return;
-	parent_cache_close(&p->parents);
+	for (unsigned i = 0; i < PLACE_CACHES; i++)
+		parent_cache_close(&p->caches[i].parents);
 	place_private_close(p);
 	if (p->sync_fd >= 0)
 		(void)close(p->sync_fd);
 	free(p);
 }
 
-static haul_status parent_of(struct place *p, const char *path, int *ret_dir_fd, const char **ret_name)
+bool place_is_elsewhere(const struct place *p, int fd)
 {
-	return parent_cache_get(&p->parents, p->root_fd, path, ret_dir_fd, ret_name);
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev != p->root_device;
 }
 
 haul_status place_sync_parent(struct place *p, const char *path)
 {
-	const char *name;
-	int dir_fd;
-	haul_status st = parent_of(p, path, &dir_fd, &name);
+	struct place_parent at;
+	haul_status st = place_parent_get(p, path, &at);
 
-	return haul_ok(st) ? beneath_sync_directory(dir_fd, p->sync_fd) : st;
+	if (haul_failed(st))
+		return st;
+	st = beneath_sync_directory(at.dir_fd, p->sync_fd);
+	place_parent_put(&at);
+	return st;
 }
 
 haul_status place_sync_all(struct place *p)
@@ -73,34 +80,45 @@ haul_status place_sync_all(struct place *p)
 
 haul_status place_stat(struct place *p, const char *path, struct entry_facts *ret_facts)
 {
-	const char *name;
-	int dir_fd;
+	struct place_parent at;
 	haul_status st;
 
 	if (!*path)
 		return beneath_stat_handle(p->root_fd, ret_facts);
-	st = parent_of(p, path, &dir_fd, &name);
-	return haul_ok(st) ? beneath_stat_at(dir_fd, name, ret_facts) : st;
-}
-
-haul_status place_make_directory(struct place *p, const char *path, enum entry_kind *ret_kind)
-{
-	struct entry_facts facts;
-	const char *name;
-	int dir_fd;
-	haul_status st = parent_of(p, path, &dir_fd, &name);
-
+	st = place_parent_get(p, path, &at);
 	if (haul_failed(st))
 		return st;
-	if (mkdirat(dir_fd, name, 0700) == 0)
-		return HAUL_OK;
+	st = beneath_stat_at(at.dir_fd, at.name, ret_facts);
+	place_parent_put(&at);
+	return st;
+}
+
+static haul_status make_directory_at(struct place *p, const struct place_parent *at, enum entry_kind *ret_kind)
+{
+	struct entry_facts facts;
+	haul_status st;
+
+	if (mkdirat(at->dir_fd, at->name, 0700) == 0)
+		return place_is_elsewhere(p, at->dir_fd) ? beneath_sync_directory(at->dir_fd, -1) : HAUL_OK;
 	if (errno != EEXIST)
 		return haul_status_from_errno(errno);
-	st = beneath_stat_at(dir_fd, name, &facts);
+	st = beneath_stat_at(at->dir_fd, at->name, &facts);
 	if (haul_failed(st))
 		return st;
 	*ret_kind = facts.kind;
 	return HAUL_EXISTS;
+}
+
+haul_status place_make_directory(struct place *p, const char *path, enum entry_kind *ret_kind)
+{
+	struct place_parent at;
+	haul_status st = place_parent_get(p, path, &at);
+
+	if (haul_failed(st))
+		return st;
+	st = make_directory_at(p, &at, ret_kind);
+	place_parent_put(&at);
+	return st;
 }
 
 static haul_status open_up(int fd, uint32_t mode)
@@ -145,7 +163,7 @@ haul_status place_finish_directory(struct place *p, const char *path, const stru
 		return st;
 	place_sweep_target(p, fd, time(NULL));
 	st = is_path_only ? meta_apply_by_path_handle(fd, meta) : meta_apply(fd, meta, false);
-	if (haul_ok(st) && sync)
+	if (haul_ok(st) && (sync || place_is_elsewhere(p, fd)))
 		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)
 				  : (fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK);
 	(void)close(fd);
@@ -194,15 +212,17 @@ haul_status place_make_link(struct place *p, const char *path, const char *targe
 			    enum publish_rule rule)
 {
 	struct partial f = { .name = "" };
-	const char *name;
+	struct place_parent at;
 	bool is_elsewhere;
-	int dir_fd;
-	haul_status st = parent_of(p, path, &dir_fd, &name);
+	haul_status st = place_parent_get(p, path, &at);
 
-	if (haul_ok(st) && (!*target || strlen(target) > HAUL_LINK_TARGET_MAX))
+	if (haul_failed(st))
+		return st;
+	if (!*target || strlen(target) > HAUL_LINK_TARGET_MAX)
 		st = HAUL_BAD_VALUE;
 	if (haul_ok(st))
-		st = partial_find_spot(p, dir_fd, &f, &is_elsewhere);
+		st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+	place_parent_put(&at);
 	if (haul_failed(st))
 		return st;
 	if (symlinkat(target, f.dir_fd, f.name) < 0)
@@ -217,30 +237,29 @@ haul_status place_make_link(struct place *p, const char *path, const char *targe
 
 haul_status place_read_link(struct place *p, const char *path, char **ret_target, size_t *ret_len)
 {
-	const char *name;
-	int dir_fd;
-	haul_status st = parent_of(p, path, &dir_fd, &name);
+	struct place_parent at;
+	haul_status st = place_parent_get(p, path, &at);
 
-	return haul_ok(st) ? beneath_read_link(dir_fd, name, ret_target, ret_len) : st;
+	if (haul_failed(st))
+		return st;
+	st = beneath_read_link(at.dir_fd, at.name, ret_target, ret_len);
+	place_parent_put(&at);
+	return st;
 }
 
-static haul_status open_regular(struct place *p, const char *path, int *ret_fd, uint64_t *ret_size)
+static haul_status open_regular(const struct place_parent *at, int *ret_fd, uint64_t *ret_size)
 {
 	struct entry_facts facts;
-	const char *name;
-	int dir_fd;
-	haul_status st = parent_of(p, path, &dir_fd, &name);
+	haul_status st = beneath_stat_at(at->dir_fd, at->name, &facts);
 
-	if (haul_ok(st))
-		st = beneath_stat_at(dir_fd, name, &facts);
 	if (haul_failed(st))
 		return st;
 	if (facts.kind != ENTRY_FILE) /* a device must not even be opened */
 		return facts.kind == ENTRY_DIRECTORY ? HAUL_IS_DIRECTORY : HAUL_WRONG_KIND;
 	*ret_size = facts.size;
-	st = beneath_open(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, ret_fd);
+	st = beneath_open(at->dir_fd, at->name, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, ret_fd);
 	if (st.code == HAUL_DENIED.code) /* O_NOATIME is for owners */
-		st = beneath_open(dir_fd, name, O_RDONLY | O_NONBLOCK, 0, ret_fd);
+		st = beneath_open(at->dir_fd, at->name, O_RDONLY | O_NONBLOCK, 0, ret_fd);
 	return st;
 }
 
@@ -249,9 +268,13 @@ haul_status place_open_file(struct place *p, const char *path, enum direct_mode 
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2];
 	uint64_t size = 0;
+	struct place_parent at = { 0 };
 	int fd = -1;
-	haul_status st = open_regular(p, path, &fd, &size);
+	haul_status st = place_parent_get(p, path, &at);
 
+	if (haul_ok(st))
+		st = open_regular(&at, &fd, &size);
+	place_parent_put(&at);
 	if (haul_ok(st)) {
 		st = disk_file_open(ret_file, fd, mode, size, fault);
 		if (haul_failed(st))

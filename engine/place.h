@@ -9,7 +9,10 @@
 
 #define PLACE_PRIVATE_NAME ".haul"
 
-enum { JOB_NAME_CHARS = 32 };
+enum {
+	JOB_NAME_CHARS = 32,
+	PLACE_CACHES = 8, /* threads that work in one place at once; more of them go without a cache */
+};
 
 /* What decides whether a file may be renamed from one directory into another and be as if it had been made there. */
 struct dir_traits {
@@ -20,6 +23,12 @@ struct dir_traits {
 	bool is_known;       /* false: it may not be read */
 };
 
+/* The last parent that one thread worked in. The first threads that come get one each, for good. */
+struct place_cache {
+	const char *_Atomic owner; /* something of the thread's own; NULL while free */
+	struct parent_cache parents;
+};
+
 struct place {
 	int root_fd, private_fd; /* held */
 	int haul_fd;             /* owned; `.haul/`, -1 when partials go into their target directories */
@@ -28,9 +37,19 @@ struct place {
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device;
-	_Atomic uint64_t serial;     /* names of partials in job_fd */
-	struct parent_cache parents; /* of paths below root_fd */
+	_Atomic uint64_t serial; /* names of partials in job_fd */
+	struct place_cache caches[PLACE_CACHES];
 };
+
+/* The directory that holds a path: from the thread's cache, or opened for this once. */
+struct place_parent {
+	int dir_fd; /* borrowed until the thread's next place_parent_get(), owned when is_own */
+	bool is_own;
+	const char *name; /* last component; points into the path */
+};
+
+HAUL_MUST_USE haul_status place_parent_get(struct place *p, const char *path, struct place_parent *ret_parent);
+void place_parent_put(struct place_parent *at); /* also after a failure, if it was zero before */
 
 /* Make or find `.haul/`, remove what died in it, and take a directory there. p->job_fd stays -1 where that will not do.
  */
@@ -39,6 +58,9 @@ void place_private_close(struct place *p);
 
 /* Traits of a directory handle (O_PATH is fine). */
 void dir_traits_of(int dir_fd, struct dir_traits *ret_traits);
+
+/* Whether the object lies on another file system than place_sync_all() covers. */
+bool place_is_elsewhere(const struct place *p, int fd);
 
 /* Whether a partial for something in such a directory may lie in the job's own. */
 bool job_directory_will_do(const struct place *p, const struct dir_traits *target);

@@ -457,51 +457,82 @@ static void the_last_job_leaves_while_the_next_one_comes(void **state)
 	f->place = new_place(f->tree.fd);
 }
 
+enum { MAKERS = 12, FILES_EACH = 60 }; /* more threads than there are caches */
+
 struct maker {
 	struct place *place;
-	unsigned first;
-	struct partial parts[100];
+	unsigned number;
 	bool is_ok;
 };
+
+static bool make_one(struct place *p, unsigned dir, const char *path)
+{
+	struct entry_facts facts;
+	enum entry_kind kind;
+	struct partial part;
+	char dir_path[32];
+	haul_status st;
+
+	(void)snprintf(dir_path, sizeof(dir_path), "dir/%u", dir);
+	st = place_make_directory(p, dir_path, &kind);
+	if (haul_failed(st) && st.code != HAUL_EXISTS.code)
+		return false;
+	st = partial_create_small(p, path, path, strlen(path), &some_meta, &part);
+	if (haul_ok(st))
+		st = partial_publish(p, &part, path, PUBLISH_NO_REPLACE);
+	if (haul_ok(st))
+		st = place_stat(p, path, &facts);
+	return haul_ok(st) && facts.size == strlen(path);
+}
 
 static void *make_many(void *arg)
 {
 	struct maker *m = arg;
 
 	m->is_ok = true;
-	for (unsigned i = 0; i < 100; i++) {
+	for (unsigned i = 0; i < FILES_EACH; i++) {
 		char path[32];
-		haul_status st;
 
-		(void)snprintf(path, sizeof(path), "dir/%u", m->first + i);
-		st = partial_create_small(m->place, path, path, strlen(path), &some_meta, &m->parts[i]);
-		m->is_ok &= haul_ok(st);
+		(void)snprintf(path, sizeof(path), "dir/%u/%u-%u", i % 5, m->number, i);
+		m->is_ok &= make_one(m->place, i % 5, path);
 	}
 	return NULL;
 }
 
-static void small_files_are_made_by_several_threads(void **state)
+static void several_threads_work_in_one_place(void **state)
 {
 	struct fixture *f = *state;
-	static struct maker makers[4];
-	pthread_t threads[4];
+	struct maker makers[MAKERS];
+	pthread_t threads[MAKERS];
 
-	for (unsigned t = 0; t < 4; t++) {
-		makers[t] = (struct maker){ .place = f->place, .first = t * 100 };
+	for (unsigned t = 0; t < MAKERS; t++) {
+		makers[t] = (struct maker){ .place = f->place, .number = t };
 		assert_int_equal(pthread_create(&threads[t], NULL, make_many, &makers[t]), 0);
 	}
-	for (unsigned t = 0; t < 4; t++) {
+	for (unsigned t = 0; t < MAKERS; t++) {
 		assert_int_equal(pthread_join(threads[t], NULL), 0);
 		assert_true(makers[t].is_ok);
-		for (unsigned i = 0; i < 100; i++) {
+	}
+	for (unsigned t = 0; t < MAKERS; t++) {
+		for (unsigned i = 0; i < FILES_EACH; i++) {
 			char path[32];
 
-			(void)snprintf(path, sizeof(path), "dir/%u", t * 100 + i);
-			assert_done(partial_publish(f->place, &makers[t].parts[i], path, PUBLISH_NO_REPLACE));
+			(void)snprintf(path, sizeof(path), "dir/%u/%u-%u", i % 5, t, i);
 			assert_true(temp_holds(f->tree.fd, path, path));
 		}
 	}
-	assert_int_equal(temp_count(f->tree.fd, "dir"), 400);
+}
+
+static void a_place_that_is_only_read_makes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct entry_facts facts;
+	struct haul_fault fault;
+
+	close_place(f);
+	assert_done(place_open(f->tree.fd, -1, &f->place, &fault));
+	assert_done(place_stat(f->place, "dir", &facts));
+	assert_int_equal(temp_count(f->tree.fd, "."), 1);
 }
 
 static void times_outside_the_usual_are_kept(void **state)
@@ -789,7 +820,8 @@ int main(void)
 		test(a_dead_job_is_swept_and_nothing_else),
 		test(jobs_side_by_side_do_not_disturb),
 		test(the_last_job_leaves_while_the_next_one_comes),
-		test(small_files_are_made_by_several_threads),
+		test(several_threads_work_in_one_place),
+		test(a_place_that_is_only_read_makes_nothing),
 		test(times_outside_the_usual_are_kept),
 		test(directories_are_made_and_finished),
 		test(links_are_made),

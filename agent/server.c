@@ -131,6 +131,9 @@ static void on_answered(uv_work_t *work, int status)
 		session_refuse(s, &answer->error);
 	else if (haul_failed(control_link_send(s->control, answer, &fault)))
 		session_refuse_status(s, fault.status, fault.text);
+	/* A list that goes on is kept: the next question is likely to be for its next page. */
+	if (answer->type == MSG_LISTING && answer->listing.has_more)
+		return;
 	serve_ask_free(s->ask);
 	s->ask = NULL;
 }
@@ -138,11 +141,16 @@ static void on_answered(uv_work_t *work, int status)
 static void start_asking(struct server_session *s, const struct message *m)
 {
 	const struct peer *peer = session_peer(s);
+	struct serve_ask *last = s->ask;
 
+	s->ask = NULL;
 	if (!peer || haul_failed(serve_ask_new(&s->server->shares, peer, m, &s->ask))) {
+		serve_ask_free(last);
 		session_refuse_status(s, peer ? HAUL_NO_MEMORY : HAUL_NOT_KNOWN, "");
 		return;
 	}
+	serve_ask_continue(s->ask, last);
+	serve_ask_free(last);
 	s->pool.data = s;
 	if (uv_queue_work(s->server->loop, &s->pool, ask_in_pool, on_answered)) {
 		session_refuse_status(s, HAUL_NO_MEMORY, "");

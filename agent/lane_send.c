@@ -439,7 +439,7 @@ static bool send_block_some(struct lane *l, struct send_block *b)
 /* END on a wire, when the lane drains or a successor has taken over; false: the socket is behind, on_writable comes. */
 static bool send_end(struct wire *w)
 {
-	const struct lane_header end = { .type = LANE_END, .algorithm = DIGEST_XXH3_128 };
+	const struct lane_header end = { .type = LANE_END };
 	uint8_t bytes[LANE_HEADER_BYTES];
 
 	lane_header_encode(&end, bytes);

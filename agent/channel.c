@@ -128,8 +128,8 @@ void channel_refuse(struct channel *ch)
 
 void channel_expire(struct channel *ch, uint32_t waited_ms)
 {
-	channel_end_soon(ch, HAUL_TIMED_OUT, "%s said nothing valid in %u s", ch->parts->address_text,
-			 (unsigned)(waited_ms / 1000));
+	channel_end_soon(ch, HAUL_TIMED_OUT, "%s said nothing valid in %g s", ch->parts->address_text,
+			 waited_ms / 1000.0);
 }
 
 static void on_connect_timeout(uv_timer_t *timer)

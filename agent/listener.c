@@ -155,7 +155,7 @@ static void on_deadline(uv_timer_t *timer)
 		if (n->deadline_ms > now)
 			break;
 		channel_set_gone(ch, NULL, NULL);
-		channel_expire(ch, FIRST_MESSAGE_MS);
+		channel_expire(ch, l->cfg.first_message_ms);
 		if (!n->is_theirs)
 			drop_channel(l, ch);
 		newcomer_leave(n, ADMISSION_TOO_SLOW);
@@ -259,7 +259,7 @@ static void admit(struct newcomer *n)
 		free(n);
 		return;
 	}
-	n->deadline_ms = uv_now(l->loop) + FIRST_MESSAGE_MS;
+	n->deadline_ms = uv_now(l->loop) + l->cfg.first_message_ms;
 	list_push_back(&l->newcomers, &n->link);
 	l->newcomer_count++;
 	channel_set_gone(n->channel, on_gone, n);
@@ -332,6 +332,8 @@ haul_status listener_open(uv_loop_t *loop, const struct listener_config *cfg, st
 	if (!l)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory to listen");
 	l->cfg = *cfg;
+	if (!l->cfg.first_message_ms)
+		l->cfg.first_message_ms = FIRST_MESSAGE_MS;
 	l->loop = loop;
 	admission_init(&l->admission);
 	list_init(&l->newcomers);

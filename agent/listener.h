@@ -16,6 +16,7 @@ struct listener;
 struct listener_config {
 	struct tls_config *tls;          /* held */
 	struct sockaddr_storage address; /* port 0: any free one */
+	uint32_t first_message_ms;       /* from accept to the first authenticated message; 0: 10 s */
 	/* A known device has shaken hands. The callee sets the channel's callbacks with channel_set_callbacks() at
 	 * once. */
 	void (*on_channel)(void *ctx, struct channel *ch, const uint8_t device_id[32]);

@@ -169,11 +169,10 @@ static struct sockaddr_storage listener_address(void)
 	return loopback((unsigned)atoi(strrchr(listener_address_text(t.listener), ':') + 1));
 }
 
-static int town_open(void **state)
+static void town_open_with(uint32_t first_message_ms)
 {
-	struct listener_config cfg = { .on_channel = on_server_channel };
+	struct listener_config cfg = { .on_channel = on_server_channel, .first_message_ms = first_message_ms };
 
-	(void)state;
 	memset(&t, 0, sizeof(t));
 	assert_int_equal(uv_loop_init(&t.loop), 0);
 	device_open(&t.nas);
@@ -183,6 +182,19 @@ static int town_open(void **state)
 	cfg.tls = t.nas.tls;
 	cfg.address = loopback(0);
 	assert_true(haul_ok(listener_open(&t.loop, &cfg, &t.listener, NULL)));
+}
+
+static int town_open(void **state)
+{
+	(void)state;
+	town_open_with(0);
+	return 0;
+}
+
+static int impatient_town_open(void **state)
+{
+	(void)state;
+	town_open_with(300);
 	return 0;
 }
 
@@ -405,6 +417,76 @@ static void silent_strangers_do_not_keep_a_peer_out(void **state)
 	run_until(&t.loop, &t.server.is_closed);
 }
 
+/* Shakes hands, reads HELLO, and never says a word. */
+static void on_mute_readable(void *ctx, struct channel *ch)
+{
+	uint8_t buf[4096];
+
+	(void)ctx;
+	while (channel_read(ch, buf, sizeof(buf)))
+		;
+}
+
+static void on_mute_ready(void *ctx, struct channel *ch, const uint8_t device_id[32])
+{
+	(void)ctx;
+	(void)ch;
+	(void)device_id;
+}
+
+static void a_mute_peer_has_to_go(void **state)
+{
+	static const struct channel_callbacks mute = { on_mute_ready, on_mute_readable, on_nothing,
+						       on_client_channel_end };
+	struct sockaddr_storage address = listener_address();
+	struct channel_connect_config cfg = { .address = &address, .timeout_ms = 5000 };
+
+	(void)state;
+	cfg.tls = t.edit.tls;
+	assert_true(haul_ok(channel_connect(&t.loop, &cfg, &mute, &t.client, &t.client.channel, NULL)));
+	run_until(&t.loop, &t.server.is_closed);
+	assert_int_equal(t.server.why.code, HAUL_CODE_TIMED_OUT);
+	run_until(&t.loop, &t.client.is_closed);
+}
+
+static void on_silent_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+	(void)buf;
+	if (count < 0)
+		*(bool *)stream->data = true;
+}
+
+static void on_silent_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
+{
+	static char byte;
+
+	(void)handle;
+	(void)suggested;
+	*ret_buf = uv_buf_init(&byte, 1);
+}
+
+static void on_waiting_connected(uv_connect_t *req, int err)
+{
+	assert_int_equal(err, 0);
+	uv_read_start(req->handle, on_silent_alloc, on_silent_read);
+}
+
+static void a_silent_stranger_has_to_go(void **state)
+{
+	struct sockaddr_storage address = listener_address();
+	bool is_gone = false;
+	uv_connect_t req;
+	uv_tcp_t tcp;
+
+	(void)state;
+	uv_tcp_init(&t.loop, &tcp);
+	tcp.data = &is_gone;
+	uv_tcp_connect(&req, &tcp, (const struct sockaddr *)&address, on_waiting_connected);
+	run_until(&t.loop, &is_gone);
+	uv_close((uv_handle_t *)&tcp, NULL);
+	uv_run(&t.loop, UV_RUN_NOWAIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +497,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lane_is_handed_over_whole, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_refused_says_so, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_can_be_given_up, town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_mute_peer_has_to_go, impatient_town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_silent_stranger_has_to_go, impatient_town_open, town_close),
 		cmocka_unit_test_setup_teardown(silent_strangers_do_not_keep_a_peer_out, town_open, town_close),
 	};
 

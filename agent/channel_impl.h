@@ -7,10 +7,11 @@
  *        +-----------------+-----------------------+---- any fault ------+
  *   channel_close() leads from each of them to CLOSED.
  *
- * channel.c       life and the one place that calls the owner
- * channel_io.c    bytes between the socket and the buffers
- * channel_tls.c   bytes between the buffers and mbedTLS
- * channel_move.c  from one loop to another
+ * channel.c          life, and the one place that calls the owner about the end
+ * channel_connect.c  how one comes to be
+ * channel_io.c       bytes between the socket and the buffers
+ * channel_tls.c      bytes between the buffers and mbedTLS
+ * channel_move.c     from one loop to another
  */
 #ifndef HAUL_AGENT_CHANNEL_IMPL_H
 #define HAUL_AGENT_CHANNEL_IMPL_H

@@ -23,6 +23,8 @@ struct listener_config {
 	void *ctx;
 };
 
+/* ret_listener is given: listener_close(). After a failure the loop has handles to close, so run it before closing it.
+ */
 HAUL_MUST_USE haul_status listener_open(uv_loop_t *loop, const struct listener_config *cfg,
 					struct listener **ret_listener, struct haul_fault *fault);
 

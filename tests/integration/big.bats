@@ -11,7 +11,7 @@ load trees
 	expect 0 haul verify "$T/small" nas:inbox/small
 	expect 0 haul copy --json "$T/small" nas:inbox
 	done_is files_sent 0 bytes_sent 0 files_skipped "$SMALL_COUNT"
-	expect 0 haul copy nas:inbox/small "$T/back"
+	expect 0 haul copy nas:inbox/small/ "$T/back"
 	same "$T/small" "$T/back"
 	no_leftovers "$SHARE"
 }

@@ -22,7 +22,7 @@ generation() {
 	sums "$2" >>"$T/known"
 }
 
-sums() { (cd "$1" && find . -name '.haul*' -prune -o -type f -exec cksum {} + | awk '{ print $3, $1, $2 }'); }
+sums() { (cd "$1" && real_files . | tr '\n' '\0' | xargs -0 -r cksum | awk '{ print $3, $1, $2 }'); }
 
 # only_whole DIR: every file under a real name is wholly of one generation.
 only_whole() {

@@ -13,7 +13,7 @@ there_and_back() {
 	expect 0 haul copy "$@" "$T/mixed" nas:inbox/in
 	same "$T/mixed" "$SHARE/in/mixed"
 	expect 0 haul verify "$T/mixed" nas:inbox/in/mixed
-	expect 0 haul copy "$@" nas:inbox/in/mixed "$BACK/back"
+	expect 0 haul copy "$@" nas:inbox/in/mixed/ "$BACK/back"
 	same "$T/mixed" "$BACK/back"
 	no_leftovers "$SHARE"
 }

@@ -42,7 +42,7 @@ agent_mib() { echo $(($(awk '/VmHWM/ { print $2 }' "/proc/$AGENT_PID/status") / 
 	check "$(find "$SHARE/many" -type f | wc -l)" -eq $COUNT
 	run_watched again copy -q "$T/many" nas:inbox
 	run_watched verify verify -q "$T/many" nas:inbox/many
-	run_watched pull copy -q nas:inbox/many "$T/back"
+	run_watched pull copy -q nas:inbox/many/ "$T/back"
 	same "$T/many" "$T/back"
 }
 

@@ -13,8 +13,8 @@ there_and_back() {
 	expect 0 haul copy --json "$dir" nas:inbox/in
 	done_is exit 0 files_sent 0 bytes_sent 0 files_failed 0
 	expect 0 haul copy "nas:inbox/in/$name" "$T/back"
-	same "$dir" "$T/back"
-	expect 0 haul verify "nas:inbox/in/$name" "$T/back"
+	same "$dir" "$T/back/$name"
+	expect 0 haul verify "nas:inbox/in/$name" "$T/back/$name"
 	expect 0 haul copy --json "nas:inbox/in/$name" "$T/back"
 	done_is exit 0 files_sent 0 bytes_sent 0 files_failed 0
 }
@@ -46,18 +46,21 @@ there_and_back() {
 	check -d "$SHARE/in/mixed/empty"
 }
 
+# Lines of stderr that speak of a kind, without the first (the landing) and the last (the counts).
+warnings_of() { sed '1d;$d' "$T/err" | grep -ci "$1"; }
+
 @test "fifo and socket: one warning per kind, the rest arrives, exit 0" {
 	pair
 	"$MKTREE" kinds "$T/kinds"
 	mkfifo "$T/kinds/second-fifo" "$T/kinds/third-fifo"
 	expect 0 haul copy "$T/kinds" nas:inbox
-	check "$(grep -ci fifo "$T/err")" -eq 1
-	check "$(grep -ci socket "$T/err")" -eq 1
+	check "$(warnings_of fifo)" -eq 1
+	check "$(warnings_of socket)" -eq 1
 	check "$(find "$SHARE" -type p -o -type s | wc -l)" -eq 0
 	find "$T/kinds" \( -type p -o -type s \) -delete
 	same "$T/kinds" "$SHARE/kinds" --no-times
 	expect 0 haul copy nas:inbox/kinds "$T/back"
-	same "$T/kinds" "$T/back" --no-times
+	same "$T/kinds" "$T/back/kinds" --no-times
 }
 
 @test "device nodes are left out with one warning, exit 0" {
@@ -68,7 +71,7 @@ there_and_back() {
 	mknod "$T/dev/zero" c 1 5
 	echo x >"$T/dev/file"
 	expect 0 haul copy "$T/dev" nas:inbox
-	check "$(grep -ci device "$T/err")" -eq 1
+	check "$(warnings_of device)" -eq 1
 	check "$(ls "$SHARE/dev")" = file
 }
 
@@ -123,10 +126,9 @@ there_and_back() {
 	make_mixed "$T/mixed"
 	expect 0 haul copy "$T/mixed" nas:inbox
 	printf 'longer than before\n' >"$T/mixed/sub/run.sh"
-	touch -d '2020-01-01' "$T/mixed/sizes/4096" 2>/dev/null || touch -d '2020-01-01' "$T/mixed/sub/many/"*0
+	touch -d '2020-01-01' "$T/mixed/sizes/size-4096"
 	expect 0 haul copy --json "$T/mixed" nas:inbox
-	check "$(done_field files_sent)" -ge 1
-	check "$(done_field files_sent)" -le 10
+	done_is files_sent 2
 	same "$T/mixed" "$SHARE/mixed"
 }
 

@@ -56,13 +56,13 @@ snapshot() {
 		find . -type f -print0 | sort -z | xargs -0 -r cksum)
 }
 
-# Names in a share that haul did not put under a real name: its own working directory does not count.
-real_files() { find "$1" -name '.haul*' -prune -o -type f -print; }
+# Files under real names: what lies in haul's own working directory, or is called like a partial, does not count.
+real_files() { find "$1" \( -name .haul -o -name '.haul.*' \) -prune -o -type f -print; }
 
 # no_leftovers DIR: nothing of haul's own is left once no job runs.
 no_leftovers() {
 	local left
-	left=$(find "$1" -name '.haul*' | head -n 5)
+	left=$(find "$1" -name .haul -o -name '.haul.*' | head -n 5)
 	[ -z "$left" ] && return 0
 	echo "left behind: $left"
 	return 1

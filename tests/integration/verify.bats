@@ -41,11 +41,11 @@ setup() {
 }
 
 @test "the same in the other direction" {
-	expect 0 haul copy nas:inbox/mixed "$T/back"
+	expect 0 haul copy nas:inbox/mixed/ "$T/back"
 	flip "$T/back/large" 8999999
 	expect 4 haul verify nas:inbox/mixed "$T/back"
 	offset_named 8999999 large
-	expect 0 haul copy -c nas:inbox/mixed "$T/back"
+	expect 0 haul copy -c nas:inbox/mixed/ "$T/back"
 	same "$T/mixed" "$T/back"
 	expect 0 haul verify nas:inbox/mixed "$T/back"
 }

@@ -103,8 +103,15 @@ void lane_maybe_end(struct lane *l)
 {
 	bool is_idle = l->in_work == 0 && send_is_idle(l) && recv_is_idle(l);
 
+	/* END first, whichever end says it: a wire that closes without it looks cut to the peer. */
 	if (l->phase == LANE_FINISHING && is_idle) {
-		list_each(pos, &l->wires) wire_finish(list_item(pos, struct wire, link));
+		list_each(pos, &l->wires)
+		{
+			struct wire *w = list_item(pos, struct wire, link);
+
+			if (w->has_ended)
+				wire_finish(w);
+		}
 	}
 	if ((l->phase != LANE_FINISHING && l->phase != LANE_STOPPING) || !is_idle || !list_is_empty(&l->wires))
 		return;
@@ -229,11 +236,14 @@ static void deliver_finish(struct mail *m, void *ctx)
 	struct lane *l = ctx;
 
 	(void)m;
-	if (l->phase == LANE_JOINING) {
-		lane_fail(l, HAUL_CANCELLED, NULL);
-		return;
-	}
-	if (l->phase != LANE_RUNNING)
+	/* A lane that is still joining joins first: the peer may have it already, and waits for its END. */
+	l->is_finish_asked = true;
+	lane_finish_if_asked(l);
+}
+
+void lane_finish_if_asked(struct lane *l)
+{
+	if (!l->is_finish_asked || l->phase != LANE_RUNNING)
 		return;
 	lane_move(l, LANE_FINISHING);
 	if (l->job->role == LANE_SENDS)

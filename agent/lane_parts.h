@@ -46,7 +46,8 @@ struct lane {
 	struct list wires;
 	struct wire *wire; /* the one to send on; NULL before it has joined */
 	enum lane_phase phase;
-	unsigned in_work; /* engine requests and pool work items */
+	bool is_finish_asked; /* lane_finish() was heard, perhaps before the lane had joined */
+	unsigned in_work;     /* engine requests and pool work items */
 	bool is_waiting_for_rate;
 	uint64_t rate_paid;          /* bytes reserved and not yet moved */
 	struct channel_parts *parts; /* server: joined before the thread ran */
@@ -80,6 +81,9 @@ void lane_fail(struct lane *l, haul_status st,
 void lane_run(struct lane *l);                  /* the first wire has joined */
 struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type); /* NULL: no memory */
 void lane_report_post(struct lane_report *r);                                    /* taken */
+/* Begin to finish, if that was asked and the lane runs. */
+void lane_finish_if_asked(struct lane *l);
+
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
 

@@ -143,11 +143,12 @@ static void wire_joined(struct wire *w)
 		lane_report_post(r);
 	}
 	channel_resume(w->channel);
-	if (l->job->role != LANE_SENDS)
-		return;
-	send_fill(l);
-	send_pump(l);
-	engine_submit(l->engine);
+	if (l->job->role == LANE_SENDS) {
+		send_fill(l);
+		send_pump(l);
+		engine_submit(l->engine);
+	}
+	lane_finish_if_asked(l);
 }
 
 static void on_dialled(void *ctx, struct channel *channel, haul_status why, const struct haul_fault *fault)

@@ -68,7 +68,10 @@ void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault 
 
 static void on_lanes_joined(void *owner)
 {
-	((struct receiver *)owner)->lanes_ready = true;
+	struct receiver *r = owner;
+
+	r->lanes_ready = true;
+	receiver_check_end(r); /* with nothing to receive, this may be the last thing that was missing */
 }
 
 static void send_job_end(struct receiver *r)

@@ -55,6 +55,7 @@ static void on_lanes_joined(void *owner)
 
 	s->lanes_ready = true;
 	lane_set_wake(&s->lanes);
+	sender_check_end(s); /* with nothing to send, this may be the last thing that was missing */
 }
 
 static void send_job_end(struct sender *s)

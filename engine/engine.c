@@ -156,7 +156,7 @@ static haul_status engine_queue(struct engine *e, const struct engine_request *a
 	r = list_item(link, struct engine_request, link);
 	*r = *args;
 	list_init(&r->link);
-	st = request_open(r);
+	st = engine_request_open(r);
 	if (haul_failed(st)) {
 		list_push_back(&e->free, &r->link);
 		return st;

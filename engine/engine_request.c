@@ -17,7 +17,7 @@ enum {
 	AGAIN_MAX = 100,          /* a file system that never stops saying EAGAIN is broken */
 };
 
-haul_status request_open(struct engine_request *r)
+haul_status engine_request_open(struct engine_request *r)
 {
 	const uint64_t limit = (uint64_t)INT64_MAX - DISK_FILE_ALIGN_MAX; /* room for rounding up */
 	uint32_t align = r->file->offset_align;

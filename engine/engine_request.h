@@ -33,7 +33,7 @@ struct request_step {
 };
 
 /* Fill in a request from its arguments (file, buf, offset, len, is_write, done.tag set); HAUL_OVERFLOW beyond 2^63. */
-HAUL_MUST_USE haul_status request_open(struct engine_request *r);
+HAUL_MUST_USE haul_status engine_request_open(struct engine_request *r);
 
 /* What to do next. */
 struct request_step request_step(const struct engine_request *r);

@@ -31,7 +31,7 @@ static struct engine_request request_of(struct disk_file *f, bool is_write, size
 {
 	struct engine_request r = { .file = f, .buf = memory, .offset = 8192, .len = len, .is_write = is_write };
 
-	assert_code(request_open(&r), HAUL_OK);
+	assert_code(engine_request_open(&r), HAUL_OK);
 	return r;
 }
 
@@ -204,12 +204,12 @@ static void offsets_beyond_the_signed_range_are_refused(void **state)
 	struct engine_request r = { .file = &f, .buf = memory, .len = 5000, .offset = UINT64_MAX - 4095 };
 
 	(void)state;
-	assert_code(request_open(&r), HAUL_OVERFLOW);
+	assert_code(engine_request_open(&r), HAUL_OVERFLOW);
 	r.offset = (uint64_t)INT64_MAX - 4095;
-	assert_code(request_open(&r), HAUL_OVERFLOW);
+	assert_code(engine_request_open(&r), HAUL_OVERFLOW);
 	r.offset = 0;
 	r.len = SIZE_MAX;
-	assert_code(request_open(&r), HAUL_OVERFLOW);
+	assert_code(engine_request_open(&r), HAUL_OVERFLOW);
 	close(f.fd);
 }
 

@@ -52,7 +52,7 @@ void transfer_leave(struct transfer *t)
 		dial_cancel(t->dial); /* its on_done ends us */
 		return;
 	}
-	if (!t->link) {
+	if (!t->link || t->link_has_ended) {
 		transfer_over(t);
 		return;
 	}
@@ -154,6 +154,7 @@ static void on_link_end(void *ctx, struct control_link *l, haul_status why, cons
 	struct transfer *t = ctx;
 
 	(void)l;
+	t->link_has_ended = true;
 	if (t->job_runs) {
 		stop_job(t, haul_ok(why) ? HAUL_LOST : why, fault);
 		return;

@@ -3,6 +3,8 @@
 
 #include "cli/sizes.h"
 
+#include "agent/exit_class.h"
+
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,14 +38,28 @@ static void clause(struct text *t, bool *is_first, uint64_t count, const char *w
 	*is_first = false;
 }
 
-static void add_totals(struct text *t, const struct transfer_report *r)
+/* Whether a comparison came to its end and looked at everything. */
+static bool is_complete(const struct transfer_report *r)
+{
+	return (r->exit_code == EXIT_CLASS_OK || r->exit_code == EXIT_CLASS_DIFFERENT) && !r->files_failed;
+}
+
+/* What the text calls the rate: payload that crossed, or for a comparison what each side read. */
+static double shown_rate(const struct summary_request *req, const struct transfer_report *r)
+{
+	if (req->verb == TRANSFER_VERIFY)
+		return r->elapsed_s > 0 && is_complete(r) ? (double)r->bytes_total / r->elapsed_s : 0;
+	return r->files_sent ? summary_rate(r) : 0;
+}
+
+static void add_totals(struct text *t, const struct summary_request *req, const struct transfer_report *r)
 {
 	char files[SIZE_TEXT_MAX], bytes[SIZE_TEXT_MAX], took[SIZE_TEXT_MAX], rate[SIZE_TEXT_MAX];
 
 	add(t, "%s file%s, %s in %s", count_text(r->files_total, files), r->files_total == 1 ? "" : "s",
 	    size_text(r->bytes_total, bytes), duration_text(r->elapsed_s, took));
-	if (summary_rate(r) > 0)
-		add(t, " (%s)", rate_text(summary_rate(r), rate));
+	if (shown_rate(req, r) > 0)
+		add(t, " (%s)", rate_text(shown_rate(req, r), rate));
 }
 
 static void add_sent(struct text *t, bool *is_first, const struct summary_request *req, const struct transfer_report *r)
@@ -99,7 +115,7 @@ static void add_specials(struct text *t, bool *is_first, const struct transfer_r
 static void add_compared(struct text *t, bool *is_first, const struct transfer_report *r)
 {
 	clause(t, is_first, r->files_equal, "equal");
-	if (!r->files_failed && !r->signal_number)
+	if (is_complete(r))
 		add(t, ", every byte of both sides read");
 	if (r->files_different)
 		clause(t, is_first, r->files_different, "different");
@@ -124,7 +140,7 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 	bool is_first = true;
 
 	ret_text[0] = '\0';
-	add_totals(&t, r);
+	add_totals(&t, req, r);
 	if (req->verb == TRANSFER_VERIFY)
 		add_compared(&t, &is_first, r);
 	else

@@ -174,8 +174,8 @@ int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 
 	be_strict(v, r);
 	console_progress(v->console, "");
-	/* What was refused before anything landed has said all there is to say. */
-	if (v->has_landed)
+	/* What was refused before anything was looked at has said all there is to say. */
+	if (v->has_landed && (r->entries_total || r->files_total || !r->exit_code || r->signal_number))
 		console_note(v->console, "%s", summary_text(&req, r, text));
 	event_done(v->console, r);
 	return r->exit_code;

@@ -105,8 +105,23 @@ static void a_comparison_counts_differences(void **state)
 
 	(void)state;
 	check(&req, &r,
-	      "412 files, 1.00 KB in 2.0 s: 410 equal, every byte of both sides read; 1 different; 1 missing at the "
+	      "412 files, 1.00 KB in 2.0 s (500 B/s): 410 equal, every byte of both sides read; 1 different; 1 missing "
+	      "at the "
 	      "destination; 3 only at the destination; 2 with other metadata.");
+}
+
+static void a_comparison_cut_short_claims_less(void **state)
+{
+	struct summary_request req = { .verb = TRANSFER_VERIFY };
+	struct transfer_report r = { .files_total = 9,
+				     .bytes_total = 1000,
+				     .bytes_sent = 70,
+				     .elapsed_s = 2,
+				     .files_equal = 4,
+				     .exit_code = 10 };
+
+	(void)state;
+	check(&req, &r, "9 files, 1.00 KB in 2.0 s: 4 equal.");
 }
 
 static void an_interruption_is_named(void **state)
@@ -141,6 +156,7 @@ int main(void)
 		cmocka_unit_test(nothing_sent_has_no_rate_and_no_proof),
 		cmocka_unit_test(a_dry_run_says_so),
 		cmocka_unit_test(a_comparison_counts_differences),
+		cmocka_unit_test(a_comparison_cut_short_claims_less),
 		cmocka_unit_test(an_interruption_is_named),
 		cmocka_unit_test(verified_only_when_it_holds_for_every_file),
 	};

@@ -163,6 +163,7 @@ static void listen_on_loopback(struct end *e)
 
 static struct identity *throwaway_identity(void)
 {
+	static const char *const names[] = { "key", "crt", "lock" };
 	char dir[] = "/tmp/haul-bench-tls-XXXXXX", path[64];
 	struct identity *identity = NULL;
 	haul_status st;
@@ -174,8 +175,8 @@ static struct identity *throwaway_identity(void)
 	st = identity_open(fd, &identity, NULL);
 	assert(haul_ok(st));
 	(void)close(fd);
-	for (int i = 0; i < 2; i++) {
-		(void)snprintf(path, sizeof(path), "%s/identity.%s", dir, i ? "key" : "crt");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/identity.%s", dir, names[i]);
 		(void)unlink(path);
 	}
 	(void)rmdir(dir);

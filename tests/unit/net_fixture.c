@@ -40,16 +40,17 @@ void device_open(struct device *d)
 
 void device_close(struct device *d)
 {
-	static const char *const names[] = { "identity.key", "identity.crt" };
+	static const char *const names[] = { "identity.key", "identity.crt", "identity.lock" };
 	char path[128];
 
 	tls_config_free(d->tls);
 	identity_free(d->identity);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", d->dir, names[i]);
 		(void)unlink(path);
 	}
-	(void)rmdir(d->dir);
+	if (rmdir(d->dir))
+		assert(false && "a device's directory holds nothing else");
 }
 
 void device_meet(struct device *a, const struct device *b)

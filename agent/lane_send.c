@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ struct send_block {
 	struct block *block; /* NULL: zeros */
 	struct lane_header header;
 	uint8_t header_bytes[LANE_HEADER_BYTES];
-	struct lane_report *report; /* posted when it is on its way */
+	struct lane_report *report; /* posted before the last of it leaves, see send_report(); then NULL */
+	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 	enum send_part part;
 	uint32_t leaf;
 	const uint8_t *at; /* of the part in work */
@@ -242,14 +244,20 @@ static void pack_in_pool(uv_work_t *work)
 	put_items(b);
 }
 
-static void pack_is_sent(struct send_block *b)
+/*
+ * The main loop hears of a block before the receiver can have it whole, so that no RESULT is ever ahead of the root it
+ * speaks of.
+ */
+static void send_report(struct send_block *b)
 {
 	struct lane_report *r = b->report;
 
 	b->report = NULL;
-	r->bytes = b->header.bytes;
+	if (b->header.type != LANE_DIGESTS)
+		r->bytes = b->header.flags & LANE_ZERO ? 0 : b->header.bytes;
+	if (b->header.type != LANE_PACK)
+		memcpy(r->digests, b->digests, b->header.leaf_count * sizeof(r->digests[0]));
 	lane_report_post(r);
-	send_block_free(b);
 }
 
 static void on_pack_done(uv_work_t *work, int status)
@@ -261,9 +269,10 @@ static void on_pack_done(uv_work_t *work, int status)
 	l->in_work--;
 	if (l->phase == LANE_STOPPING)
 		send_block_free(b);
-	else if (b->header.count == 0)
-		pack_is_sent(b);
-	else
+	else if (b->header.count == 0) {
+		send_report(b);
+		send_block_free(b);
+	} else
 		list_push_back(&l->ready, &b->link);
 	if (l->phase == LANE_STOPPING) {
 		lane_maybe_end(l);
@@ -331,7 +340,7 @@ static void part_set(struct send_block *b, enum send_part part, const void *at, 
 static void hash_leaf(struct send_block *b, uint32_t leaf)
 {
 	uint32_t bytes = lane_leaf_bytes(&b->header, leaf);
-	struct haul_digest *digest = &b->report->digests[leaf];
+	struct haul_digest *digest = &b->digests[leaf];
 
 	if (b->block)
 		leaf_digest(b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
@@ -345,6 +354,8 @@ static void part_leaf(struct send_block *b, uint32_t leaf)
 {
 	b->leaf = leaf;
 	hash_leaf(b, leaf);
+	if (leaf + 1 == b->header.leaf_count)
+		send_report(b);
 	part_set(b, PART_LEAF, b->block ? b->block->data + (size_t)leaf * HAUL_LEAF_BYTES : NULL,
 		 b->block ? lane_leaf_bytes(&b->header, leaf) : 0);
 }
@@ -357,6 +368,8 @@ static void part_first(struct send_block *b)
 		for (uint32_t i = 0; i < b->header.leaf_count; i++)
 			hash_leaf(b, i);
 	}
+	if (b->header.type != LANE_BLOCK || b->header.flags & LANE_ZERO)
+		send_report(b);
 }
 
 static bool part_after_header(struct send_block *b)
@@ -368,7 +381,7 @@ static bool part_after_header(struct send_block *b)
 		part_leaf(b, 0);
 		return true;
 	case LANE_DIGESTS:
-		part_set(b, PART_ALL_DIGESTS, b->report->digests, b->header.leaf_count * sizeof(b->report->digests[0]));
+		part_set(b, PART_ALL_DIGESTS, b->digests, b->header.leaf_count * sizeof(b->digests[0]));
 		return true;
 	case LANE_PACK:
 		part_set(b, PART_PACK, b->block->data + b->pack_offset,
@@ -387,7 +400,7 @@ static bool part_next(struct send_block *b)
 	case PART_HEADER:
 		return part_after_header(b);
 	case PART_LEAF:
-		part_set(b, PART_DIGEST, &b->report->digests[b->leaf], sizeof(b->report->digests[0]));
+		part_set(b, PART_DIGEST, &b->digests[b->leaf], sizeof(b->digests[0]));
 		return true;
 	case PART_DIGEST:
 		if (b->leaf + 1 == b->header.leaf_count)
@@ -399,20 +412,6 @@ static bool part_next(struct send_block *b)
 		return false;
 	}
 	return false;
-}
-
-static void block_is_sent(struct send_block *b)
-{
-	struct lane_report *r = b->report;
-
-	if (b->header.type == LANE_PACK) {
-		pack_is_sent(b);
-		return;
-	}
-	r->bytes = lane_payload_bytes(&b->header);
-	b->report = NULL;
-	lane_report_post(r);
-	send_block_free(b);
 }
 
 /* Encrypt the current block as far as socket and rate allow; true: it is done. */
@@ -481,7 +480,7 @@ void send_pump(struct lane *l)
 			continue;
 		if (!send_block_some(l, l->sending))
 			break;
-		block_is_sent(l->sending);
+		send_block_free(l->sending);
 		l->sending = NULL;
 		wire_check_records(l->wire);
 		send_fill(l);

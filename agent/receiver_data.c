@@ -308,6 +308,11 @@ static void all_compared(struct recv_entry *e)
 		return;
 	}
 	e->changes |= CHANGE_CONTENT;
+	if (!is_verify && e->receiver->job->flags & JOB_DRY_RUN) {
+		e->outcome = OUTCOME_UNCHANGED; /* a dry run: it would be sent */
+		release(e, AFTER_RESULT);
+		return;
+	}
 	if (!is_verify) {
 		release(e, AFTER_CONTENT);
 		return;
@@ -327,7 +332,6 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
 	haul_status st;
 
-	r->totals.bytes_sent += (uint64_t)rep->leaf_count * HAUL_DIGEST_BYTES;
 	if (!e || haul_failed(e->code) || e->phase != RECV_ARRIVING)
 		return;
 	st = put_leaves(e, rep, 0);

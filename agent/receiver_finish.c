@@ -100,8 +100,8 @@ static void fetch_content(struct recv_entry *e)
 static void after_compare(struct recv_entry *e)
 {
 	close_old(e);
-	if (e->receiver->job->verb == JOB_COPY && e->outcome != OUTCOME_FAILED &&
-	    e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_replace)
+	if (e->receiver->job->verb == JOB_COPY && !(e->receiver->job->flags & JOB_DRY_RUN) &&
+	    e->outcome != OUTCOME_FAILED && e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_replace)
 		receiver_commit(e, COMMIT_META);
 	else
 		receiver_result(e);

@@ -119,7 +119,12 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 void sender_results(struct sender *s, const struct msg_result *m)
 {
 	struct haul_fault fault = { 0 };
+	struct list mails;
 
+	/* What the lanes have reported goes first: it is in the box before the receiver can have a whole file. */
+	list_init(&mails);
+	mailbox_wait(s->cfg.mailbox, &mails, false);
+	mail_deliver_all(NULL, &mails);
 	for (size_t i = 0; i < m->result_count && s->state == SENDER_RUNNING; i++) {
 		haul_status st = one_result(s, &m->results[i]);
 

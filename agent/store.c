@@ -101,7 +101,7 @@ static void make_directory(struct store *s, struct recv_entry *e)
 	}
 	if (is_dry(s)) {
 		e->node->is_missing = true;
-		verdict_result(e, OUTCOME_FAILED);
+		verdict_result(e, OUTCOME_UNCHANGED);
 		return;
 	}
 	st = place_make_directory(s->cfg.place, e->path, &kind);
@@ -141,7 +141,7 @@ static void look_directory(struct store *s, struct recv_entry *e)
 	}
 	e->changes = store_meta_changes(s, e);
 	if (is_dry(s)) {
-		verdict_result(e, OUTCOME_FAILED);
+		verdict_result(e, OUTCOME_UNCHANGED);
 		return;
 	}
 	open_up(s, e);
@@ -173,7 +173,7 @@ static void look_link(struct store *s, struct recv_entry *e)
 	if (e->has_seen ? !may_replace(s, e) : !may_create(s, e))
 		return;
 	if (is_dry(s))
-		verdict_result(e, OUTCOME_FAILED);
+		verdict_result(e, OUTCOME_UNCHANGED);
 	else
 		e->verdict = VERDICT_COMMIT;
 }
@@ -187,7 +187,7 @@ static void want_content(struct store *s, struct recv_entry *e)
 	e->commit = is_small ? COMMIT_SMALL : COMMIT_BIG;
 	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
 	if (is_dry(s))
-		verdict_result(e, OUTCOME_FAILED);
+		verdict_result(e, OUTCOME_UNCHANGED);
 }
 
 /* Content is taken as equal; metadata may still have to follow. */
@@ -213,7 +213,7 @@ static void look_there(struct store *s, struct recv_entry *e)
 		return;
 	}
 	e->changes = store_meta_changes(s, e);
-	if (same_size && s->cfg.flags & JOB_CHECKSUM && !is_dry(s)) {
+	if (same_size && s->cfg.flags & JOB_CHECKSUM) {
 		e->verdict = VERDICT_DIGESTS;
 		e->may_replace = may(s, RIGHT_OVERWRITE);
 		return;

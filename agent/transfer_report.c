@@ -118,8 +118,9 @@ void transfer_fill_report(struct transfer *t)
 
 	r->elapsed_s = seconds_since(t->started_ns, uv_hrtime());
 	r->files_total = all->files;
-	r->files_sent = all->files_sent;
-	r->files_skipped = all->files_proven + all->files_unchanged - all->files_sent;
+	if (!t->req->dry_run)
+		r->files_sent = all->files_sent;
+	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent;
 	r->files_failed = all->files_failed;
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;

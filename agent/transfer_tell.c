@@ -209,6 +209,8 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 	}
 	if (t->req->verb == TRANSFER_VERIFY)
 		count_compared(t, e);
+	if (t->req->dry_run && e->kind == ENTRY_FILE && e->changes & (CHANGE_CREATED | CHANGE_CONTENT))
+		t->report->files_sent++; /* would be sent */
 	if (t->req->want_entries && t->obs->on_entry && e->changes)
 		t->obs->on_entry(t->obs->ctx, &te);
 }

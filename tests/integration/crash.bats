@@ -67,7 +67,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 		kill_agent "$AGENT_PID"
 		end_copy
 		case $GOT in 0 | 5) ;; *) echo "exit $GOT"; cat "$T/run.err"; false ;; esac
-		only_whole "$SHARE"
+		only_whole "$SHARE/src"
 		restart_b
 	done
 	expect 0 haul copy "$T/src" nas:inbox
@@ -85,7 +85,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 		wait "$RUN" || true
 		OTHERS=()
 		kill -0 "$AGENT_PID"
-		only_whole "$SHARE"
+		only_whole "$SHARE/src"
 	done
 	expect 0 haul copy "$T/src" nas:inbox
 	same "$T/src" "$SHARE/src"
@@ -109,7 +109,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 			OTHERS=()
 			kill -0 "$AGENT_PID"
 		fi
-		only_whole "$T/here"
+		only_whole "$T/here/src"
 	done
 	expect 0 haul copy nas:inbox/src "$T/here/"
 	same "$SHARE/src" "$T/here/src"

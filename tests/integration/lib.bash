@@ -30,8 +30,9 @@ for name in $(compgen -e HAUL_OPTION_ || true); do unset "$name"; done
 setup() { test_begin; }
 teardown() { test_end; }
 
+# test_begin [DIRECTORY]: the test's own directory, given by bats or made by the test.
 test_begin() {
-	T=$BATS_TEST_TMPDIR
+	T=${1:-$BATS_TEST_TMPDIR}
 	export HOME=$T/home XDG_CONFIG_HOME=$T/home/config XDG_STATE_HOME=$T/home/state
 	mkdir -p "$HOME"
 	AGENTS=() OTHERS=() MOUNTS=()

@@ -6,16 +6,21 @@ load trees
 # Somebody without privileges, who needs no entry in the list of users.
 as_user() { setpriv --reuid=1234 --regid=1234 --clear-groups -- "$@"; }
 
+# In a directory that such a user can reach, with programs that he can run, wherever the tree lies.
 setup() {
-	test_begin
+	test_begin "$(mktemp -d /tmp/haul-writes.XXXXXX)"
 	chmod 0755 "$T"
-	local dir=$T
-	# The user must be able to reach the programs and the test's directory.
-	while [ "$dir" != / ]; do
-		dir=$(dirname "$dir")
-		[ "$(id -u)" != 0 ] || as_user test -x "$dir" || REACH=no
-	done
-	as_user test -x "$HAUL" 2>/dev/null || REACH=no
+	mkdir "$T/bin"
+	install -m 0755 "$HAUL" "$HAULD" "$T/bin/"
+	HAUL=$T/bin/haul HAULD=$T/bin/hauld
+	[ "$(id -u)" != 0 ] || as_user test -x "$HAUL" || REACH=no
+}
+
+teardown() {
+	local bad=0
+	test_end || bad=1
+	rm -rf "$T"
+	return $bad
 }
 
 # haul as that user, with a home of its own.
@@ -26,7 +31,7 @@ haul_user() {
 need_user() {
 	need_root
 	need_tool setpriv
-	[ "${REACH:-yes}" = yes ] || skip "an unprivileged user cannot reach $HAUL or $T"
+	[ "${REACH:-yes}" = yes ] || skip "an unprivileged user cannot reach $T"
 }
 
 # A user's home $T/u known to B as edit1.

@@ -106,9 +106,10 @@ static uint64_t rights_needed(const struct msg_job *m)
 	return RIGHT_CREATE;
 }
 
-static uint64_t lowest_bit(uint64_t bits)
+/* The one to name: reading before listing, because that is what was asked for. */
+static uint64_t first_missing(uint64_t missing)
 {
-	return bits & (~bits + 1);
+	return missing & RIGHT_READ ? RIGHT_READ : missing & (~missing + 1);
 }
 
 /* ---- running ---- */
@@ -315,7 +316,7 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		return;
 	}
 	if (missing) {
-		session_missing_right(s, m->share, lowest_bit(missing), rights);
+		session_missing_right(s, m->share, first_missing(missing), rights);
 		return;
 	}
 	s->job = job_new(m, share, rights);
@@ -366,6 +367,6 @@ void session_recheck_rights(struct server_session *s)
 		receiver_set_rights(j->receiver, rights);
 	if (!missing)
 		return;
-	session_missing_right(s, j->m.share, lowest_bit(missing), rights);
+	session_missing_right(s, j->m.share, first_missing(missing), rights);
 	session_stop_job(s, HAUL_NO_RIGHT);
 }

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 	 * others gets the sender's bits or the share's umask, not a daemon's 077.
 	 */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is EFBIG: one entry's failure */
 	raise_descriptor_limit();
 	forbid_dumps();
 	return serve(&options);

@@ -216,6 +216,7 @@ haul_status wire_attach(struct lane *l, struct channel_parts *parts)
 		if (w->channel) {
 			wire_drop(w);
 		} else {
+			channel_parts_free(parts);
 			list_remove(&w->link);
 			free(w);
 		}

@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 
 	(void)setlocale(LC_TIME, "");
 	(void)signal(SIGPIPE, SIG_IGN); /* a reader that leaves is seen as a failed write */
+	(void)signal(SIGXFSZ, SIG_IGN); /* as is a file over the limit: EFBIG */
 	last_words_arm(wants_json);
 	console_plain(&console, wants_json);
 	code = run(argc, argv, &console);

@@ -169,7 +169,11 @@ hold_silent() {
 	one=$!
 	HAUL_HOME=$A "$HAUL" copy -q "$T/y/d" nas:inbox 2>"$T/p2" </dev/null 3>&- 4>&- &
 	two=$!
-	wait $one || { cat "$T/p1"; false; }
-	wait $two || { cat "$T/p2"; false; }
+	local rc_one=0 rc_two=0
+	wait $one || rc_one=$?
+	wait $two || rc_two=$?
+	# Who comes second to a name may say so (3); nobody may harm what is there.
+	case $rc_one$rc_two in 00 | 03 | 30) ;; *) head -n 5 "$T/p1" "$T/p2"; false ;; esac
 	same "$T/x/d" "$SHARE/d"
+	expect 0 haul copy "$T/x/d" nas:inbox
 }

@@ -166,6 +166,8 @@ static void on_rate_timer(uv_timer_t *handle)
 	l->is_waiting_for_rate = false;
 	if (l->job->role == LANE_SENDS) {
 		send_pump(l);
+		engine_submit(l->engine);
+		lane_maybe_end(l);
 		return;
 	}
 	list_each(pos, &l->wires)

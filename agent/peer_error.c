@@ -168,6 +168,10 @@ void peer_error_explain(const struct msg_error *e, const char *peer_name, struct
 	case HAUL_CODE_LINK_IN_PATH:
 	case HAUL_CODE_NOT_DIRECTORY:
 	case HAUL_CODE_DENIED:
+		if (e->text.len && !e->path.len) {
+			explain_other(e, &p, ret_error);
+			break;
+		}
 		snprintf(ret_error->text, sizeof(ret_error->text), "%s: %s", p.where,
 			 haul_status_text(ret_error->status));
 		break;

@@ -289,6 +289,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 
 	if (r->cfg.root_fd >= 0)
 		st = place_open(r->cfg.root_fd, is_writing ? r->cfg.private_fd : -1, &r->place, fault);
+	if (haul_ok(st) && r->place)
+		place_set_owner(r->place, &r->cfg.owner);
 	if (haul_ok(st))
 		st = open_root(r);
 	if (haul_ok(st))

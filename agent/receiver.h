@@ -9,6 +9,7 @@
 #define HAUL_AGENT_RECEIVER_H
 
 #include "agent/job.h"
+#include "engine/owner.h"
 
 struct receiver;
 
@@ -16,9 +17,9 @@ struct receiver_config {
 	struct job_config job;
 	int root_fd;    /* the job's destination directory, -1 if missing (dry run only); held until receiver_free() */
 	int private_fd; /* under which `.haul/` is made; held; -1 with root_fd */
-	uint64_t own_uid, own_gid; /* owner of what arrives; UINT64_MAX: the process's own */
-	uint32_t umask;            /* taken off every mode; UINT32_MAX: nothing */
-	uint64_t rights;           /* certs/rights.h: what the sender may do here; all of them for a local user */
+	struct owner owner; /* of what arrives */
+	uint32_t umask;     /* taken off every mode; UINT32_MAX: nothing */
+	uint64_t rights;    /* certs/rights.h: what the sender may do here; all of them for a local user */
 };
 
 /* Given: receiver_free() after on_end. */

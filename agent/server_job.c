@@ -158,8 +158,7 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 	struct receiver_config cfg = { .root_fd = j->root_fd,
 				       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
 				       .rights = j->rights,
-				       .own_uid = j->found.own_uid,
-				       .own_gid = j->found.own_gid,
+				       .owner = { j->found.own_uid, j->found.own_gid },
 				       .umask = j->found.umask };
 
 	job_config(s, &cfg.job);
@@ -267,6 +266,7 @@ static void refuse_opening(struct server_session *s)
 	struct session_job *j = s->job;
 	const struct peer *peer = session_peer(s);
 	const struct msg_error e = { .code = (uint32_t)j->status.code,
+				     .text = { j->fault.text, strlen(j->fault.text) },
 				     .share = j->m.share,
 				     .path = j->bad_path,
 				     .your_name = { peer ? peer->name : "", peer ? strlen(peer->name) : 0 } };

@@ -21,11 +21,21 @@ static void failed(struct session_job *j, haul_status st, struct text path)
 static void open_root(struct session_job *j)
 {
 	bool is_writing = j->m.verb == JOB_COPY && !(j->m.flags & JOB_DRY_RUN);
+	bool has_umask = j->found.umask != UINT32_MAX;
+	const struct make_path_config cfg = { .sync = !(j->m.flags & JOB_NO_SYNC),
+					      .mode = 0777 & ~(mode_t)(has_umask ? j->found.umask : 0),
+					      .owner = { j->found.own_uid, j->found.own_gid } };
 	unsigned made = 0;
 	haul_status st = HAUL_OK;
 
 	if (is_writing)
-		st = beneath_make_path(j->share_fd, j->root, !(j->m.flags & JOB_NO_SYNC), &made);
+		st = owner_probe(j->share_fd, &cfg.owner, &j->fault);
+	if (haul_failed(st)) {
+		failed(j, st, (struct text){ "", 0 });
+		return;
+	}
+	if (is_writing)
+		st = beneath_make_path(j->share_fd, j->root, &cfg, &made);
 	if (haul_ok(st))
 		st = beneath_open(j->share_fd, j->root, O_RDONLY | O_DIRECTORY, 0, &j->root_fd);
 	if (haul_failed(st))

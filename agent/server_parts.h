@@ -36,8 +36,9 @@ struct session_job {
 	struct scan_source *sources; /* path and landing owned; root_fd = share_fd or a followed target's own */
 	size_t source_count;
 	bool root_existed;
-	haul_status status;   /* of opening */
-	struct text bad_path; /* what could not be opened; points into the strings above */
+	haul_status status;      /* of opening */
+	struct haul_fault fault; /* words of its own, or none */
+	struct text bad_path;    /* what could not be opened; points into the strings above */
 	struct sender *sender;
 	struct receiver *receiver;
 	uint8_t session_id[SESSION_ID_BYTES];

@@ -323,7 +323,8 @@ void store_look(struct store *s, struct recv_entry *e)
 
 static void open_content(struct store *s, struct recv_entry *e)
 {
-	haul_status st = partial_create(s->cfg.place, e->path, e->facts.size, s->cfg.direct, &e->partial, NULL);
+	const struct partial_config cfg = { .size = e->facts.size, .direct = s->cfg.direct, .is_sparse = e->is_sparse };
+	haul_status st = partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
 
 	if (haul_failed(st))
 		e->code = st;

@@ -390,9 +390,7 @@ static void fill_config(struct transfer *t, const struct msg_accept *m, struct j
 
 static haul_status make_end(struct transfer *t, const struct msg_accept *m, struct haul_fault *fault)
 {
-	struct receiver_config cfg = {
-		.rights = UINT64_MAX, .own_uid = UINT64_MAX, .own_gid = UINT64_MAX, .umask = UINT32_MAX
-	};
+	struct receiver_config cfg = { .rights = UINT64_MAX, .owner = OWNER_NONE, .umask = UINT32_MAX };
 	haul_status st;
 
 	fill_config(t, m, &cfg.job);

@@ -114,36 +114,36 @@ haul_status beneath_sync_directory(int dir_fd, int near_fd)
 }
 
 /* Make `name` if it is missing, and open it. */
-static haul_status make_step(int dir_fd, const char *name, size_t len, bool sync, int *ret_fd, unsigned *made)
+static haul_status make_step(int dir_fd, const char *name, const struct make_path_config *cfg, int *ret_fd,
+			     unsigned *made)
 {
-	char copy[HAUL_NAME_MAX + 1];
-	bool is_new;
-	haul_status st;
+	bool is_new = mkdirat(dir_fd, name, cfg->mode) == 0;
+	int err = errno;
+	haul_status st = HAUL_OK;
 
-	memcpy(copy, name, len);
-	copy[len] = '\0';
-	is_new = mkdirat(dir_fd, copy, 0777) == 0;
-	if (!is_new && errno != EEXIST) {
-		int err = errno;
-
-		/* What stands there already is fine, also where we may not make anything. */
-		st = beneath_open_range(dir_fd, name, len, O_PATH | O_DIRECTORY, 0, ret_fd);
-		return st.code == HAUL_NOT_FOUND.code ? haul_status_from_errno(err) : st;
+	if (is_new)
+		st = owner_give_directory(dir_fd, name, &cfg->owner);
+	if (haul_failed(st)) {
+		(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+		return st;
 	}
-	st = beneath_open_range(dir_fd, name, len, O_PATH | O_DIRECTORY, 0, ret_fd);
+	st = beneath_open_range(dir_fd, name, strlen(name), O_PATH | O_DIRECTORY, 0, ret_fd);
+	/* What stands there already is fine, also where we may not make anything. */
+	if (!is_new && err != EEXIST && st.code == HAUL_NOT_FOUND.code)
+		return haul_status_from_errno(err);
 	if (haul_failed(st) || !is_new)
 		return st;
 	++*made;
-	if (sync)
+	if (cfg->sync)
 		st = beneath_sync_directory(*ret_fd, -1);
-	if (sync && haul_ok(st))
+	if (cfg->sync && haul_ok(st))
 		st = beneath_sync_directory(dir_fd, *ret_fd);
 	if (haul_failed(st))
 		(void)close(*ret_fd);
 	return st;
 }
 
-haul_status beneath_make_path(int root_fd, const char *path, bool sync, unsigned *ret_made)
+haul_status beneath_make_path(int root_fd, const char *path, const struct make_path_config *cfg, unsigned *ret_made)
 {
 	haul_status st = beneath_check_path(path, NULL, NULL);
 	int dir_fd = root_fd;
@@ -151,9 +151,12 @@ haul_status beneath_make_path(int root_fd, const char *path, bool sync, unsigned
 
 	while (haul_ok(st) && *path) {
 		size_t len = (size_t)(strchrnul(path, '/') - path);
+		char name[HAUL_NAME_MAX + 1];
 		int fd = -1;
 
-		st = make_step(dir_fd, path, len, sync, &fd, &made);
+		memcpy(name, path, len);
+		name[len] = '\0';
+		st = make_step(dir_fd, name, cfg, &fd, &made);
 		if (haul_failed(st))
 			break;
 		if (dir_fd != root_fd)

@@ -11,6 +11,7 @@
 
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
+#include "engine/owner.h"
 
 #include <sys/types.h>
 
@@ -52,11 +53,18 @@ HAUL_MUST_USE haul_status beneath_read_link(int dir_fd, const char *name, char *
 HAUL_MUST_USE haul_status beneath_open_target(int root_fd, const char *path, int flags, int *ret_fd);
 HAUL_MUST_USE haul_status beneath_stat_target(int root_fd, const char *path, struct entry_facts *ret_facts);
 
+struct make_path_config {
+	bool sync;          /* each directory, and what it was made in */
+	mode_t mode;        /* of each; the process's umask is taken off */
+	struct owner owner; /* of each */
+};
+
 /*
- * Make every missing directory of `path` (mode 0777 minus umask), each synced and its parent too when `sync`.
- * ret_made  number of directories made; may be NULL.
+ * Make every missing directory of `path`. ret_made: number of directories made; may be NULL. Where a new one cannot be
+ * given to its owner it is removed again, and the call fails as owner_give().
  */
-HAUL_MUST_USE haul_status beneath_make_path(int root_fd, const char *path, bool sync, unsigned *ret_made);
+HAUL_MUST_USE haul_status beneath_make_path(int root_fd, const char *path, const struct make_path_config *cfg,
+					    unsigned *ret_made);
 
 /*
  * fsync of the directory behind a handle (O_PATH is fine). Where it may not be read: syncfs through near_fd, a

@@ -26,7 +26,7 @@ bool job_directory_will_do(const struct place *p, const struct dir_traits *targe
 
 haul_status partial_find_spot(struct place *p, int target_fd, struct partial *ret_partial, bool *ret_is_elsewhere)
 {
-	struct partial f = { .file = { .fd = -1 } };
+	struct partial f = { .file = { .fd = -1 }, .owner = p->owner };
 	char hex[JOB_NAME_CHARS + 1];
 	struct dir_traits target;
 	haul_status st;
@@ -59,7 +59,7 @@ static void leave_spot(struct partial *f)
 	*f = (struct partial){ 0 };
 }
 
-static haul_status preallocate(int fd, uint64_t size)
+static haul_status make_room(int fd, uint64_t size, bool is_sparse)
 {
 	int failed;
 
@@ -68,7 +68,7 @@ static haul_status preallocate(int fd, uint64_t size)
 	if (size == 0)
 		return HAUL_OK;
 	do {
-		failed = fallocate(fd, 0, 0, (off_t)size);
+		failed = is_sparse ? ftruncate(fd, (off_t)size) : fallocate(fd, 0, 0, (off_t)size);
 	} while (failed && errno == EINTR);
 	if (failed && (errno == EOPNOTSUPP || errno == ENOSYS))
 		failed = ftruncate(fd, (off_t)size);
@@ -83,7 +83,7 @@ static int create_in_spot(const struct partial *f, int access)
 }
 
 /* On failure nothing is left of it. */
-static haul_status create_sized(struct partial *f, enum direct_mode mode, struct haul_fault *fault)
+static haul_status create_sized(struct partial *f, const struct partial_config *cfg, struct haul_fault *fault)
 {
 	int fd = create_in_spot(f, O_RDWR);
 	haul_status st;
@@ -92,9 +92,9 @@ static haul_status create_sized(struct partial *f, enum direct_mode mode, struct
 		return haul_status_from_errno(errno);
 	if (f->owns_dir)
 		(void)flock(fd, LOCK_EX | LOCK_NB); /* against sweeps; where there are no locks, its times tell */
-	st = preallocate(fd, f->size);
+	st = make_room(fd, cfg->size, cfg->is_sparse);
 	if (haul_ok(st))
-		st = disk_file_open(&f->file, fd, mode, f->size, fault);
+		st = disk_file_open(&f->file, fd, cfg->direct, cfg->size, fault);
 	if (haul_failed(st)) {
 		(void)close(fd);
 		(void)unlinkat(f->dir_fd, f->name, 0);
@@ -102,7 +102,7 @@ static haul_status create_sized(struct partial *f, enum direct_mode mode, struct
 	return st;
 }
 
-haul_status partial_create(struct place *p, const char *path, uint64_t size, enum direct_mode mode,
+haul_status partial_create(struct place *p, const char *path, const struct partial_config *cfg,
 			   struct partial *ret_partial, struct haul_fault *fault)
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2];
@@ -118,8 +118,8 @@ haul_status partial_create(struct place *p, const char *path, uint64_t size, enu
 		st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
 	place_parent_put(&at);
 	if (haul_ok(st)) {
-		f.size = size;
-		st = create_sized(&f, mode, fault);
+		f.size = cfg->size;
+		st = create_sized(&f, cfg, fault);
 	}
 	if (haul_failed(st)) {
 		if (f.name[0])
@@ -175,6 +175,8 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 	}
 	st = write_all(fd, data, len);
 	if (haul_ok(st))
+		st = owner_give(fd, &f.owner);
+	if (haul_ok(st))
 		st = meta_apply(fd, meta, true);
 	if (haul_ok(st) && is_elsewhere)
 		st = sync_file(fd);
@@ -192,6 +194,8 @@ haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bo
 	int fd = f->file.fd;
 	haul_status st = ftruncate(fd, (off_t)f->size) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
 
+	if (haul_ok(st))
+		st = owner_give(fd, &f->owner);
 	if (haul_ok(st))
 		st = meta_apply(fd, meta, true);
 	if (haul_ok(st) && sync)

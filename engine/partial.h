@@ -16,6 +16,7 @@
 
 #include "engine/beneath.h"
 #include "engine/disk_file.h"
+#include "engine/owner.h"
 
 struct place;
 
@@ -33,6 +34,12 @@ struct place;
  *              written, and nothing is made or swept.
  */
 HAUL_MUST_USE haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault);
+
+/*
+ * Whom what is made here from now on belongs to: files, directories and links, not what stands there already. Given
+ * before mode and times; where it cannot be given, making fails as owner_give(). Before the first of them.
+ */
+void place_set_owner(struct place *p, const struct owner *owner);
 void place_close(struct place *p); /* removes the job's directory with what is left in it; NULL is fine */
 
 /* A file on its way. Zero-initialised is closed. */
@@ -42,25 +49,33 @@ struct partial {
 	bool owns_dir;
 	char name[48]; /* in dir_fd */
 	uint64_t size;
+	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
+};
+
+struct partial_config {
+	uint64_t size; /* bytes */
+	enum direct_mode direct;
+	bool is_sparse; /* most of it may be holes: room is taken as it is written, not now */
 };
 
 /*
- * Create a partial for `path` (below the root) of `size` bytes and preallocate it.
+ * Create a partial for `path` (below the root) of cfg->size bytes, all of it zeros, and preallocate it unless it is
+ * sparse.
  *
- * HAUL_NO_SPACE, HAUL_QUOTA, HAUL_TOO_BIG   told now, by the preallocation; nothing is left.
+ * HAUL_NO_SPACE, HAUL_QUOTA   told now, by the preallocation; nothing is left. HAUL_TOO_BIG: also when sparse.
  * HAUL_DENIED, HAUL_READ_ONLY, HAUL_LINK_IN_PATH, HAUL_NOT_DIRECTORY   of the target directory.
  */
-HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, uint64_t size, enum direct_mode mode,
+HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, const struct partial_config *cfg,
 					 struct partial *ret_partial, struct haul_fault *fault);
 
 /*
- * A whole small file in one go: create, write `len` bytes, mode and mtime; not synced, descriptor closed.
+ * A whole small file in one go: create, write `len` bytes, owner, mode and mtime; not synced, descriptor closed.
  * ret_partial names it (file.fd is -1) for partial_publish().
  */
 HAUL_MUST_USE haul_status partial_create_small(struct place *p, const char *path, const void *data, size_t len,
 					       const struct entry_facts *meta, struct partial *ret_partial);
 
-/* Cut to the exact size, set mode and mtime, fsync unless !sync, close. The partial keeps its name. */
+/* Cut to the exact size, set owner, mode and mtime, fsync unless !sync, close. The partial keeps its name. */
 HAUL_MUST_USE haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync,
 					 struct haul_fault *fault);
 
@@ -110,7 +125,7 @@ HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *pa
 HAUL_MUST_USE haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
 					 const struct entry_facts *meta);
 
-/* A symbolic link with its mtime: made under a private name, then renamed. Same rule as partial_publish(). */
+/* A symbolic link with its owner and mtime: made under a private name, then renamed. Same rule as partial_publish(). */
 HAUL_MUST_USE haul_status place_make_link(struct place *p, const char *path, const char *target,
 					  const struct entry_facts *meta, enum publish_rule rule);
 

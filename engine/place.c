@@ -29,6 +29,7 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	p->root_fd = root_fd;
 	p->private_fd = private_fd;
 	p->root_device = facts.device;
+	p->owner = OWNER_NONE;
 	p->sync_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	place_private_open(p);
 	/* A root that may not be read: any other handle on its file system serves. */
@@ -38,6 +39,11 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 		place_sweep_target(p, root_fd, time(NULL));
 	*ret_place = p;
 	return HAUL_OK;
+}
+
+void place_set_owner(struct place *p, const struct owner *owner)
+{
+	p->owner = *owner;
 }
 
 void place_close(struct place *p)
@@ -93,13 +99,25 @@ haul_status place_stat(struct place *p, const char *path, struct entry_facts *re
 	return st;
 }
 
+/* At once, not at the end: a directory that an interrupted job has left must not be of another owner than its files. */
+static haul_status new_directory(struct place *p, const struct place_parent *at)
+{
+	haul_status st = owner_give_directory(at->dir_fd, at->name, &p->owner);
+
+	if (haul_failed(st)) {
+		(void)unlinkat(at->dir_fd, at->name, AT_REMOVEDIR);
+		return st;
+	}
+	return place_is_elsewhere(p, at->dir_fd) ? beneath_sync_directory(at->dir_fd, -1) : HAUL_OK;
+}
+
 static haul_status make_directory_at(struct place *p, const struct place_parent *at, enum entry_kind *ret_kind)
 {
 	struct entry_facts facts;
 	haul_status st;
 
 	if (mkdirat(at->dir_fd, at->name, 0700) == 0)
-		return place_is_elsewhere(p, at->dir_fd) ? beneath_sync_directory(at->dir_fd, -1) : HAUL_OK;
+		return new_directory(p, at);
 	if (errno != EEXIST)
 		return haul_status_from_errno(errno);
 	st = beneath_stat_at(at->dir_fd, at->name, &facts);
@@ -196,6 +214,23 @@ haul_status place_set_meta(struct place *p, const char *path, const struct entry
 	return st;
 }
 
+static haul_status give_link(const struct partial *f)
+{
+	haul_status st = HAUL_WRONG_KIND;
+	struct stat facts;
+	int fd;
+
+	if (!owner_is_set(&f->owner))
+		return HAUL_OK;
+	fd = openat(f->dir_fd, f->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	if (fstat(fd, &facts) == 0 && S_ISLNK(facts.st_mode)) /* somebody may have swapped it: never a file of ours */
+		st = owner_give(fd, &f->owner);
+	(void)close(fd);
+	return st;
+}
+
 /* Links without times of their own (some network file systems) keep the time of their making. */
 static void set_link_time(const struct partial *f, const struct entry_facts *meta)
 {
@@ -227,6 +262,8 @@ haul_status place_make_link(struct place *p, const char *path, const char *targe
 		return st;
 	if (symlinkat(target, f.dir_fd, f.name) < 0)
 		st = haul_status_from_errno(errno);
+	if (haul_ok(st))
+		st = give_link(&f);
 	if (haul_ok(st)) {
 		set_link_time(&f, meta);
 		st = partial_publish(p, &f, path, rule);

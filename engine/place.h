@@ -37,6 +37,7 @@ struct place {
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device;
+	struct owner owner;      /* of what is made */
 	_Atomic uint64_t serial; /* names of partials in job_fd */
 	struct place_cache caches[PLACE_CACHES];
 };

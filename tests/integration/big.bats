@@ -48,6 +48,17 @@ load trees
 	same "$T/sparse" "$T/back"
 }
 
+@test "a sparse file that is longer than the disk has room" {
+	mount_loop tmpfs 64 "$T/disk"
+	SHARE_AT=$T/disk/share pair
+	truncate -s 2G "$T/sparse"
+	head -c 3000000 /dev/urandom | dd of="$T/sparse" bs=1M seek=1500 conv=notrunc status=none
+	expect 0 haul copy "$T/sparse" nas:inbox
+	same "$T/sparse" "$SHARE/sparse"
+	expect 0 haul copy nas:inbox/sparse "$T/disk/back/"
+	check "$(du -m "$T/disk/back/sparse" | cut -f 1)" -lt 20
+}
+
 @test "small and large together, several lanes and block sizes" {
 	pair
 	make_mixed "$T/mixed"

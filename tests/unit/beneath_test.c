@@ -36,6 +36,11 @@ static int open_fixture(void **state, enum beneath_way way)
 	return f->root < 0;
 }
 
+static const struct make_path_config synced = { .sync = true,
+						.mode = 0777,
+						.owner = { OWNER_OF_PROCESS, OWNER_OF_PROCESS } };
+static const struct make_path_config unsynced = { .mode = 0777, .owner = { OWNER_OF_PROCESS, OWNER_OF_PROCESS } };
+
 static int with_openat2(void **state)
 {
 	return open_fixture(state, BENEATH_OPENAT2);
@@ -120,7 +125,7 @@ static void follows_no_link_at_any_position(void **state)
 		assert_code(try_open(f, "a/link/b/file", O_RDONLY), HAUL_LINK_IN_PATH);
 		assert_code(try_open(f, "a/link/new", O_WRONLY | O_CREAT), HAUL_LINK_IN_PATH);
 		assert_code(try_open(f, "a/link", O_WRONLY | O_TRUNC), HAUL_LINK_IN_PATH);
-		assert_code(beneath_make_path(f->root, "a/link/x/y", false, NULL), HAUL_LINK_IN_PATH);
+		assert_code(beneath_make_path(f->root, "a/link/x/y", &unsynced, NULL), HAUL_LINK_IN_PATH);
 		assert_int_equal(unlinkat(f->root, "link", 0) | unlinkat(f->root, "a/link", 0), 0);
 	}
 	assert_true(temp_holds(f->tree.fd, "outside/b/file", "canary"));
@@ -205,14 +210,14 @@ static void makes_what_is_missing(void **state)
 	struct fixture *f = *state;
 	unsigned made = 77;
 
-	assert_code(beneath_make_path(f->root, "a/x/y/z", true, &made), HAUL_OK);
+	assert_code(beneath_make_path(f->root, "a/x/y/z", &synced, &made), HAUL_OK);
 	assert_int_equal(made, 3);
 	assert_true(temp_exists(f->root, "a/x/y/z"));
-	assert_code(beneath_make_path(f->root, "a/x/y/z", true, &made), HAUL_OK);
+	assert_code(beneath_make_path(f->root, "a/x/y/z", &synced, &made), HAUL_OK);
 	assert_int_equal(made, 0);
-	assert_code(beneath_make_path(f->root, "", true, &made), HAUL_OK);
-	assert_code(beneath_make_path(f->root, "a/b/file/x", false, &made), HAUL_NOT_DIRECTORY);
-	assert_code(beneath_make_path(f->root, "a/../x", false, &made), HAUL_BAD_VALUE);
+	assert_code(beneath_make_path(f->root, "", &synced, &made), HAUL_OK);
+	assert_code(beneath_make_path(f->root, "a/b/file/x", &unsynced, &made), HAUL_NOT_DIRECTORY);
+	assert_code(beneath_make_path(f->root, "a/../x", &unsynced, &made), HAUL_BAD_VALUE);
 }
 
 /* 4096 components of the given length; *ret_path is freed by the caller. */
@@ -235,13 +240,13 @@ static void works_at_any_depth(void **state)
 	char *path;
 
 	long_path(31, HAUL_DEPTH_MAX, &path);
-	assert_code(beneath_make_path(f->root, path, false, NULL), HAUL_OK);
+	assert_code(beneath_make_path(f->root, path, &unsynced, NULL), HAUL_OK);
 	assert_code(beneath_stat(f->root, path, &facts), HAUL_OK);
 	assert_int_equal(facts.kind, ENTRY_DIRECTORY);
 	free(path);
 	long_path(31, HAUL_DEPTH_MAX + 1, &path);
 	assert_code(beneath_stat(f->root, path, &facts), HAUL_NAME_TOO_LONG);
-	assert_code(beneath_make_path(f->root, path, false, NULL), HAUL_NAME_TOO_LONG);
+	assert_code(beneath_make_path(f->root, path, &unsynced, NULL), HAUL_NAME_TOO_LONG);
 	free(path);
 }
 
@@ -252,7 +257,7 @@ static void pieces_end_where_the_kernel_wants(void **state)
 
 	/* Around PATH_MAX every length once: a piece must never be one byte too long. */
 	long_path(1, 2100, &path);
-	assert_code(beneath_make_path(f->root, path, false, NULL), HAUL_OK);
+	assert_code(beneath_make_path(f->root, path, &unsynced, NULL), HAUL_OK);
 	for (size_t len = 4085; len < 4110; len++) {
 		char saved = path[len];
 
@@ -314,7 +319,7 @@ static void write_below(const struct fixture *f, unsigned n)
 	if (haul_ok(beneath_open(f->root, "a/b/file", O_WRONLY | O_TRUNC, 0, &fd)))
 		(void)close(fd);
 	(void)snprintf(path, sizeof(path), "a/b/dir-%u/x", n % 8);
-	if (haul_failed(beneath_make_path(f->root, path, false, NULL)))
+	if (haul_failed(beneath_make_path(f->root, path, &unsynced, NULL)))
 		return;
 }
 

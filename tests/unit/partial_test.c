@@ -61,6 +61,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static haul_status create(struct place *p, const char *path, uint64_t size, enum direct_mode mode,
+			  struct partial *ret_partial)
+{
+	const struct partial_config cfg = { .size = size, .direct = mode };
+	struct haul_fault fault = { .status = HAUL_OK };
+	haul_status st = partial_create(p, path, &cfg, ret_partial, &fault);
+
+	if (haul_failed(st) && fault.status.code != st.code)
+		return haul_bug("the fault says something else");
+	return st;
+}
+
 static void small(struct place *p, const char *path, const char *text, struct partial *ret_partial)
 {
 	assert_done(partial_create_small(p, path, text, strlen(text), &some_meta, ret_partial));
@@ -69,9 +81,7 @@ static void small(struct place *p, const char *path, const char *text, struct pa
 
 static void large(struct place *p, const char *path, const char *text, struct partial *ret_partial)
 {
-	struct haul_fault fault;
-
-	assert_done(partial_create(p, path, strlen(text), DIRECT_NEVER, ret_partial, &fault));
+	assert_done(create(p, path, strlen(text), DIRECT_NEVER, ret_partial));
 	assert_int_equal(pwrite(ret_partial->file.fd, text, strlen(text), 0), strlen(text));
 }
 
@@ -143,11 +153,10 @@ static void a_padded_tail_is_cut(void **state)
 static void preallocation_takes_the_room_at_once(void **state)
 {
 	struct fixture *f = *state;
-	struct haul_fault fault;
 	struct partial part;
 	struct stat st;
 
-	assert_done(partial_create(f->place, "dir/file", 3 << 20, DIRECT_AUTO, &part, &fault));
+	assert_done(create(f->place, "dir/file", 3 << 20, DIRECT_AUTO, &part));
 	assert_int_equal(fstat(part.file.fd, &st), 0);
 	assert_int_equal(st.st_size, 3 << 20);
 	assert_true(st.st_blocks >= 3 << 11);
@@ -158,17 +167,15 @@ static void preallocation_takes_the_room_at_once(void **state)
 static void what_does_not_fit_is_told_and_leaves_nothing(void **state)
 {
 	struct fixture *f = *state;
-	struct haul_fault fault;
 	struct partial part;
 	uint64_t before, after;
 	haul_status st;
 
 	assert_done(place_free_bytes(f->place, &before));
-	st = partial_create(f->place, "file", before + (UINT64_C(64) << 30), DIRECT_NEVER, &part, &fault);
+	st = create(f->place, "file", before + (UINT64_C(64) << 30), DIRECT_NEVER, &part);
 	assert_true(st.code == HAUL_NO_SPACE.code || st.code == HAUL_TOO_BIG.code);
-	assert_code(fault.status, st);
-	assert_code(partial_create(f->place, "file", UINT64_MAX, DIRECT_NEVER, &part, &fault), HAUL_TOO_BIG);
-	assert_code(partial_create(f->place, "file", INT64_MAX, DIRECT_NEVER, &part, &fault), HAUL_TOO_BIG);
+	assert_code(create(f->place, "file", UINT64_MAX, DIRECT_NEVER, &part), HAUL_TOO_BIG);
+	assert_code(create(f->place, "file", INT64_MAX, DIRECT_NEVER, &part), HAUL_TOO_BIG);
 	assert_done(place_free_bytes(f->place, &after));
 	assert_true(after > before / 2);
 	close_place(f);
@@ -206,7 +213,7 @@ static void links_in_the_path_stop_everything(void **state)
 
 	temp_dir(f->tree.fd, "outside");
 	temp_link(f->tree.fd, "dir/link", "../outside");
-	assert_code(partial_create(f->place, "dir/link/x", 1, DIRECT_NEVER, &part, &fault), HAUL_LINK_IN_PATH);
+	assert_code(create(f->place, "dir/link/x", 1, DIRECT_NEVER, &part), HAUL_LINK_IN_PATH);
 	assert_code(partial_create_small(f->place, "dir/link/x", "x", 1, &some_meta, &part), HAUL_LINK_IN_PATH);
 	assert_code(place_make_directory(f->place, "dir/link/x", &kind), HAUL_LINK_IN_PATH);
 	assert_code(place_make_link(f->place, "dir/link/x", "t", &some_meta, PUBLISH_REPLACE), HAUL_LINK_IN_PATH);
@@ -215,8 +222,8 @@ static void links_in_the_path_stop_everything(void **state)
 	small(f->place, "dir/x", "x", &part);
 	assert_code(partial_publish(f->place, &part, "dir/link/x", PUBLISH_REPLACE), HAUL_LINK_IN_PATH);
 	partial_discard(&part);
-	assert_code(partial_create(f->place, "../x", 1, DIRECT_NEVER, &part, &fault), HAUL_BAD_VALUE);
-	assert_code(partial_create(f->place, "none/x", 1, DIRECT_NEVER, &part, &fault), HAUL_NOT_FOUND);
+	assert_code(create(f->place, "../x", 1, DIRECT_NEVER, &part), HAUL_BAD_VALUE);
+	assert_code(create(f->place, "none/x", 1, DIRECT_NEVER, &part), HAUL_NOT_FOUND);
 	assert_int_equal(temp_count(f->tree.fd, "outside"), 0);
 }
 
@@ -300,7 +307,7 @@ static void another_file_system_gets_its_partials_itself(void **state)
 	assert_done(partial_finish(&part, &some_meta, true, &fault));
 	assert_done(partial_publish(f->place, &part, "dir/b", PUBLISH_NO_REPLACE));
 	assert_done(place_make_link(f->place, "dir/c", "a", &some_meta, PUBLISH_NO_REPLACE));
-	assert_code(partial_create(f->place, "dir/d", 8 << 20, DIRECT_NEVER, &part, &fault), HAUL_NO_SPACE);
+	assert_code(create(f->place, "dir/d", 8 << 20, DIRECT_NEVER, &part), HAUL_NO_SPACE);
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 3);
 	close_place(f);
 	assert_int_equal(umount(path), 0);
@@ -682,7 +689,7 @@ static void write_protected(struct fixture *f)
 
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
 	check(fchmodat(f->tree.fd, "dir", 0500, 0) == 0);
-	check(partial_create(p, "dir/x", 1, DIRECT_NEVER, &part, &fault).code == HAUL_DENIED.code);
+	check(create(p, "dir/x", 1, DIRECT_NEVER, &part).code == HAUL_DENIED.code);
 	check(place_finish_directory(p, "dir/x", &some_meta, false).code == HAUL_NOT_FOUND.code);
 	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
 	check(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE).code == HAUL_DENIED.code);
@@ -691,7 +698,7 @@ static void write_protected(struct fixture *f)
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	meta.mode = old;
 	check(haul_ok(place_finish_directory(p, "dir", &meta, true)));
-	check(partial_create(p, "dir/y", 1, DIRECT_NEVER, &part, &fault).code == HAUL_DENIED.code);
+	check(create(p, "dir/y", 1, DIRECT_NEVER, &part).code == HAUL_DENIED.code);
 	place_close(p);
 }
 
@@ -781,14 +788,13 @@ static void no_handles_are_lost(void **state)
 {
 	struct fixture *f = *state;
 	unsigned before = temp_count(AT_FDCWD, "/proc/self/fd");
-	struct haul_fault fault;
 	struct partial part;
 
 	for (unsigned i = 0; i < 50; i++) {
 		struct place *p = new_place(f->tree.fd);
 
-		assert_code(partial_create(p, "none/x", 1, DIRECT_NEVER, &part, &fault), HAUL_NOT_FOUND);
-		assert_code(partial_create(p, "dir/x", UINT64_MAX, DIRECT_NEVER, &part, &fault), HAUL_TOO_BIG);
+		assert_code(create(p, "none/x", 1, DIRECT_NEVER, &part), HAUL_NOT_FOUND);
+		assert_code(create(p, "dir/x", UINT64_MAX, DIRECT_NEVER, &part), HAUL_TOO_BIG);
 		large(p, "dir/x", "x", &part);
 		partial_discard(&part);
 		small(p, "dir/x", "x", &part);
@@ -800,12 +806,33 @@ static void no_handles_are_lost(void **state)
 
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* More than the disk has: only what is written takes room. */
+static void a_sparse_file_takes_no_room_ahead(void **state)
+{
+	const struct partial_config cfg = { .size = UINT64_C(1) << 40, .direct = DIRECT_NEVER, .is_sparse = true };
+	struct fixture *f = *state;
+	struct haul_fault fault;
+	struct partial part;
+	struct stat st;
+
+	if (haul_failed(partial_create(f->place, "sparse", &cfg, &part, &fault)))
+		skip(); /* a file system without files of that length */
+	assert_int_equal(pwrite(part.file.fd, "x", 1, 1 << 30), 1);
+	assert_int_equal(fstat(part.file.fd, &st), 0);
+	assert_int_equal(st.st_size, cfg.size);
+	assert_true(st.st_blocks < 4096);
+	assert_done(partial_finish(&part, &some_meta, false, &fault));
+	assert_done(partial_publish(f->place, &part, "sparse", PUBLISH_NO_REPLACE));
+	assert_facts(f->place, "sparse", cfg.size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(a_large_file_arrives),
 		test(a_small_file_arrives),
 		test(a_padded_tail_is_cut),
+		test(a_sparse_file_takes_no_room_ahead),
 		test(preallocation_takes_the_room_at_once),
 		test(what_does_not_fit_is_told_and_leaves_nothing),
 		test(the_rule_decides_what_is_replaced),

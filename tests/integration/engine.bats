@@ -22,7 +22,8 @@ there_and_back() {
 	BACK=$T
 	export HAUL_ENGINE=threads
 	pair
-	there_and_back --explain
+	there_and_back
+	expect 0 haul copy --explain "$T/mixed" nas:inbox/explained
 	grep -i thread "$T/err"
 }
 

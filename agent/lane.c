@@ -64,7 +64,7 @@ void lane_report_post(struct lane_report *r)
 
 void lane_fail(struct lane *l, haul_status st, const struct haul_fault *fault)
 {
-	if (l->phase == LANE_OVER || l->phase == LANE_STOPPING)
+	if (lane_is_over(l))
 		return;
 	l->ended->status = st;
 	if (fault)
@@ -74,6 +74,11 @@ void lane_fail(struct lane *l, haul_status st, const struct haul_fault *fault)
 	recv_drop(l);
 	wire_drop_all(l);
 	lane_maybe_end(l);
+}
+
+bool lane_is_over(const struct lane *l)
+{
+	return l->phase == LANE_STOPPING || l->phase == LANE_OVER;
 }
 
 void lane_run(struct lane *l)
@@ -315,7 +320,7 @@ static void attach(struct lane *l, struct channel_parts *parts)
 {
 	haul_status st;
 
-	if (l->phase == LANE_STOPPING || l->phase == LANE_OVER) {
+	if (lane_is_over(l)) {
 		channel_parts_free(parts);
 		return;
 	}

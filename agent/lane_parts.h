@@ -73,12 +73,14 @@ struct held_grant {
 	struct held_grant *next; /* older attempt of the same entry, still in work */
 	unsigned in_work;        /* blocks between arrival and completion */
 	bool is_released;
+	bool is_dropped; /* the lane has failed: nobody is told of its end */
 };
 
 /* lane.c */
 void lane_fail(struct lane *l, haul_status st,
 	       const struct haul_fault *fault); /* everything ends; first failure counts */
 void lane_run(struct lane *l);                  /* the first wire has joined */
+bool lane_is_over(const struct lane *l);        /* it has failed, was stopped, or has ended */
 struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type); /* NULL: no memory */
 void lane_report_post(struct lane_report *r);                                    /* taken */
 /* Begin to finish, if that was asked and the lane runs. */

@@ -40,7 +40,13 @@ static void held_done(struct lane *l, struct held_grant *h)
 
 	assert(h->in_work > 0);
 	h->in_work--;
-	if (!h->is_released || h->in_work)
+	if (h->in_work)
+		return;
+	if (h->is_dropped) {
+		free(h);
+		return;
+	}
+	if (!h->is_released)
 		return;
 	r = lane_report_new(l, LANE_RELEASED);
 	if (!r) {
@@ -113,7 +119,7 @@ static struct recv_block *recv_block_new(struct lane *l, const struct lane_heade
 
 haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !lane_is_over(l); i++) {
 		struct held_grant *h = calloc(1, sizeof(*h));
 		haul_status st;
 
@@ -133,8 +139,11 @@ haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t 
 
 void recv_release(struct lane *l, struct grant *g)
 {
-	struct held_grant *h = index_map_remove(&l->grants, g->entry);
+	struct held_grant *h;
 
+	if (lane_is_over(l))
+		return; /* dropped already; what follows from that is on its way to the main loop */
+	h = index_map_remove(&l->grants, g->entry);
 	assert(h && h->grant == g);
 	h->is_released = true;
 	h->in_work++;
@@ -573,7 +582,7 @@ static bool recv_some(struct wire *w)
 	size_t len, got;
 	haul_status st;
 
-	if (l->phase == LANE_STOPPING || l->phase == LANE_OVER || !w->channel || w->is_starved)
+	if (lane_is_over(l) || !w->channel || w->is_starved)
 		return false;
 	lane_session_want(&w->rx, &at, &len);
 	if (!len)
@@ -659,9 +668,10 @@ void recv_drop(struct lane *l)
 
 	while ((item = list_pop_front(&l->hungry)))
 		recv_block_free(list_item(item, struct recv_block, link));
+	/* Not released: RELEASED would tell the main loop that everything granted has arrived. Blocks in flight still
+	 * point here. */
 	while ((h = index_map_remove_any(&l->grants))) {
-		h->is_released =
-		    true; /* the job is over: nobody waits for RELEASED, but blocks in flight still point here */
+		h->is_dropped = true;
 		if (!h->in_work)
 			free(h);
 	}

@@ -1,7 +1,9 @@
 /* The lock is held for a few instructions per block of megabytes; lanes never wait in here for work. */
 #include "agent/block_queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes)
 {
@@ -46,6 +48,39 @@ static bool take_pack(struct block_queue *q, struct send_work *ret_work)
 	return true;
 }
 
+haul_status send_file_set_ranges(struct send_file *f, const struct leaf_range *ranges, size_t count)
+{
+	uint64_t leaves = 0;
+
+	assert(count > 0 && !f->others);
+	if (count > 1) {
+		f->others = calloc(count - 1, sizeof(*f->others));
+		if (!f->others)
+			return HAUL_NO_MEMORY;
+		memcpy(f->others, ranges + 1, (count - 1) * sizeof(*ranges));
+	}
+	f->other_count = count - 1;
+	f->next_leaf = ranges[0].first;
+	f->end_leaf = ranges[0].first + ranges[0].count;
+	for (size_t i = 0; i < count; i++)
+		leaves += ranges[i].count;
+	atomic_store(&f->unread_leaves, leaves);
+	return HAUL_OK;
+}
+
+/* The range in turn has been handed out; false: it was the last one. */
+static bool next_range(struct send_file *f)
+{
+	const struct leaf_range *range;
+
+	if (f->other_at == f->other_count)
+		return false;
+	range = &f->others[f->other_at++];
+	f->next_leaf = range->first;
+	f->end_leaf = range->first + range->count;
+	return true;
+}
+
 /* The next block of the oldest file. The queue's own reference becomes the last block's. */
 static bool take_block(struct block_queue *q, struct send_work *ret_work)
 {
@@ -59,14 +94,14 @@ static bool take_block(struct block_queue *q, struct send_work *ret_work)
 			send_file_drop(f);
 			continue;
 		}
-		if (count >= f->end_leaf - f->next_leaf) {
+		if (count > f->end_leaf - f->next_leaf)
 			count = f->end_leaf - f->next_leaf;
-			list_remove(&f->link);
-		} else {
-			atomic_fetch_add(&f->refs, 1);
-		}
 		*ret_work = (struct send_work){ .file = f, .first_leaf = f->next_leaf, .leaf_count = (uint32_t)count };
 		f->next_leaf += count;
+		if (f->next_leaf < f->end_leaf || next_range(f))
+			atomic_fetch_add(&f->refs, 1);
+		else
+			list_remove(&f->link);
 		return true;
 	}
 	return false;
@@ -108,6 +143,7 @@ void send_file_drop(struct send_file *f)
 	if (atomic_fetch_sub(&f->refs, 1) != 1)
 		return;
 	(void)disk_file_close(&f->file);
+	free(f->others);
 	free(f);
 }
 

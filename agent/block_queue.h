@@ -9,6 +9,7 @@
 
 #include "engine/base/list.h"
 #include "engine/disk_file.h"
+#include "peer-protocol/message.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,8 +27,11 @@ struct send_file {
 	bool is_repair;
 	bool is_sparse; /* worth asking for holes */
 	struct disk_file file;
-	uint64_t size;                  /* as announced; the leaves are counted from it */
-	uint64_t next_leaf, end_leaf;   /* still to hand out; guarded by the queue's lock */
+	uint64_t size; /* as announced; the leaves are counted from it */
+	/* Still to hand out: the rest of the range in turn, then the others. Guarded by the queue's lock. */
+	uint64_t next_leaf, end_leaf;
+	struct leaf_range *others; /* owned; NULL: none */
+	size_t other_count, other_at;
 	_Atomic uint64_t unread_leaves; /* whoever takes it to 0 checks that the file has not changed */
 	_Atomic bool has_failed;
 };
@@ -65,6 +69,9 @@ struct send_work {
 
 HAUL_MUST_USE haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes);
 void block_queue_close(struct block_queue *q); /* frees what is left in it */
+
+/* What of the file is to be sent: at least one range, none of them empty. Copied. Before it is queued. */
+HAUL_MUST_USE haul_status send_file_set_ranges(struct send_file *f, const struct leaf_range *ranges, size_t count);
 
 /* Both are taken. Any thread; wake the lanes afterwards. */
 void block_queue_add_file(struct block_queue *q, struct send_file *f);

@@ -49,6 +49,8 @@ haul_status index_map_put(struct index_map *m, uint64_t index, void *object)
 	if (slot->object)
 		return HAUL_EXISTS;
 	*slot = (struct index_slot){ .index = index, .object = object };
+	if ((size_t)(slot - m->slots) < m->first)
+		m->first = (size_t)(slot - m->slots);
 	m->count++;
 	return HAUL_OK;
 }
@@ -92,9 +94,9 @@ void *index_map_remove(struct index_map *m, uint64_t index)
 
 void *index_map_remove_any(struct index_map *m)
 {
-	for (size_t i = 0; i < m->cap; i++) {
-		if (m->slots[i].object)
-			return index_map_remove(m, m->slots[i].index);
+	for (; m->first < m->cap; m->first++) {
+		if (m->slots[m->first].object)
+			return index_map_remove(m, m->slots[m->first].index);
 	}
 	return NULL;
 }

@@ -19,6 +19,7 @@ struct index_slot {
 struct index_map {
 	struct index_slot *slots;
 	size_t count, cap; /* cap: 0 or a power of two */
+	size_t first;      /* slots below are free */
 };
 
 /* `object` (not NULL) stays the caller's. HAUL_EXISTS: the index is taken. HAUL_NO_MEMORY. */

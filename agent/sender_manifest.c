@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANIFEST_TARGET_BYTES = 128 * 1024 };
+enum {
+	MANIFEST_TARGET_BYTES = 128 * 1024,
+	WINDOW_MAX = 2 * JOB_WINDOW_RECORDS, /* entries without result, whatever credit the peer gives */
+};
 
 static struct text name_of(const char *path)
 {
@@ -184,11 +187,11 @@ static void batch_used_up(struct sender *s, struct scan_batch *b)
 
 void sender_announce(struct sender *s)
 {
-	while (s->state == SENDER_RUNNING && s->batch_count) {
+	while (s->state == SENDER_RUNNING && s->batch_count && s->window.count < WINDOW_MAX) {
 		struct scan_batch *b = s->batches[0];
 
 		while (b->used < b->count) {
-			if (!announce_some(s, b))
+			if (s->window.count >= WINDOW_MAX || !announce_some(s, b))
 				return;
 		}
 		batch_used_up(s, b);

@@ -32,6 +32,7 @@ struct send_entry {
 	bool is_open;         /* counted in open_files */
 	bool was_sent;        /* content went out, not only digests */
 	uint64_t leaves_left; /* of the attempt being read */
+	unsigned wants_due;   /* wished for and not yet all sent */
 };
 
 /* A WANT for a big file, from the wish to the queue. */
@@ -43,13 +44,12 @@ struct send_open {
 	uint32_t attempt;
 	bool is_digests_only, is_repair;
 	struct leaf_range *ranges; /* owned; whole file: one range */
-	size_t range_count;
+	size_t range_count;        /* at least 1 */
 	int root_fd;
 	char *path; /* owned copy */
 	struct entry_facts facts;
 	enum direct_mode direct;
-	struct disk_file *files; /* one per range; owned */
-	size_t opened;
+	struct disk_file file; /* fd -1 unless open */
 	haul_status status;
 };
 

@@ -125,7 +125,8 @@ void sender_results(struct sender *s, const struct msg_result *m)
 	list_init(&mails);
 	mailbox_wait(s->cfg.mailbox, &mails, false);
 	mail_deliver_all(NULL, &mails);
-	for (size_t i = 0; i < m->result_count && s->state == SENDER_RUNNING; i++) {
+	/* What only the destination has may be told after the last entry's result. */
+	for (size_t i = 0; i < m->result_count && s->state <= SENDER_AGREEING; i++) {
 		haul_status st = one_result(s, &m->results[i]);
 
 		if (haul_failed(st)) {
@@ -134,6 +135,7 @@ void sender_results(struct sender *s, const struct msg_result *m)
 			return;
 		}
 	}
+	sender_announce(s);
 	sender_serve_more(s);
 	sender_check_end(s);
 }

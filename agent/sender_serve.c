@@ -14,7 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PACK_ITEMS = 256, PACK_TARGET_BYTES = 1024 * 1024 };
+enum {
+	PACK_ITEMS = 256,
+	PACK_TARGET_BYTES = 1024 * 1024,
+	WANTS_MAX = 64, /* of one entry at once; a receiver asks again only for what came wrong */
+};
 
 /* ---- failures: said to the receiver, whose RESULT ends the entry ---- */
 
@@ -40,6 +44,8 @@ void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
 		return;
 	e->has_failed = true;
 	sender_entry_closed(s, e);
+	if (s->failure_count == JOB_BATCH_RECORDS)
+		return; /* the job has failed already */
 	s->failures[s->failure_count++] =
 	    (struct entry_failure){ .entry = e->index, .attempt = e->attempt, .code = (uint32_t)st.code };
 	sender_flush_failures(s);
@@ -53,9 +59,8 @@ void send_open_free(struct send_open *o)
 {
 	if (!o)
 		return;
-	for (size_t i = 0; i < o->opened; i++)
-		(void)disk_file_close(&o->files[i]);
-	free(o->files);
+	if (o->file.fd >= 0)
+		(void)disk_file_close(&o->file);
 	free(o->ranges);
 	free(o->path);
 	free(o);
@@ -67,7 +72,7 @@ static bool is_as_announced(const struct entry_facts *now, const struct entry_fa
 	       now->mtime.nsec == then->mtime.nsec;
 }
 
-static haul_status open_one(struct send_open *o, struct disk_file *f)
+static haul_status open_announced(struct send_open *o)
 {
 	int fd = -1;
 	haul_status st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, &fd);
@@ -76,45 +81,43 @@ static haul_status open_one(struct send_open *o, struct disk_file *f)
 		st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK, 0, &fd);
 	if (haul_failed(st))
 		return st;
-	st = disk_file_open(f, fd, o->direct, o->facts.size, NULL);
+	st = disk_file_open(&o->file, fd, o->direct, o->facts.size, NULL);
 	if (haul_failed(st)) {
 		(void)close(fd);
+		o->file.fd = -1;
 		return st;
 	}
-	o->opened++;
-	return is_as_announced(&f->facts, &o->facts) ? HAUL_OK : HAUL_CHANGED;
+	return is_as_announced(&o->file.facts, &o->facts) ? HAUL_OK : HAUL_CHANGED;
 }
 
 static void open_in_pool(uv_work_t *work)
 {
 	struct send_open *o = work->data;
 
-	o->status = HAUL_OK;
-	for (size_t i = 0; i < o->range_count && haul_ok(o->status); i++)
-		o->status = open_one(o, &o->files[i]);
+	o->status = open_announced(o);
 }
 
-/* Each range is a send_file of its own with its own descriptor: the queue knows nothing of gaps. */
-static haul_status queue_ranges(struct sender *s, struct send_open *o)
+/* One descriptor for all ranges: a peer that wishes for a thousand of them does not use up ours. */
+static haul_status queue_file(struct sender *s, struct send_open *o)
 {
-	for (size_t i = 0; i < o->range_count; i++) {
-		struct send_file *f = send_file_new(&o->files[i]);
+	struct send_file *f = send_file_new(&o->file);
+	haul_status st;
 
-		if (!f)
-			return HAUL_NO_MEMORY;
-		o->files[i].fd = -1;
-		f->entry = o->entry;
-		f->attempt = o->attempt;
-		f->is_digests_only = o->is_digests_only;
-		f->is_repair = o->is_repair;
-		f->is_sparse = o->facts.blocks * 512 < o->facts.size;
-		f->size = o->facts.size;
-		f->next_leaf = o->ranges[i].first;
-		f->end_leaf = o->ranges[i].first + o->ranges[i].count;
-		atomic_store(&f->unread_leaves, o->ranges[i].count);
-		block_queue_add_file(&s->queue, f);
+	if (!f)
+		return HAUL_NO_MEMORY;
+	o->file.fd = -1;
+	f->entry = o->entry;
+	f->attempt = o->attempt;
+	f->is_digests_only = o->is_digests_only;
+	f->is_repair = o->is_repair;
+	f->is_sparse = o->facts.blocks * 512 < o->facts.size;
+	f->size = o->facts.size;
+	st = send_file_set_ranges(f, o->ranges, o->range_count);
+	if (haul_failed(st)) {
+		send_file_drop(f);
+		return st;
 	}
-	o->opened = 0;
+	block_queue_add_file(&s->queue, f);
 	lane_set_wake(&s->lanes);
 	return HAUL_OK;
 }
@@ -129,7 +132,7 @@ static void on_opened(uv_work_t *work, int status)
 	(void)status;
 	s->in_pool--;
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e)
-		st = queue_ranges(s, o);
+		st = queue_file(s, o);
 	if (haul_failed(st) && e && s->state == SENDER_RUNNING)
 		sender_entry_failed(s, e, st);
 	send_open_free(o);
@@ -186,12 +189,12 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .range_count = count,
 				 .root_fd = s->sources[e->source].root_fd,
 				 .facts = e->facts,
-				 .direct = s->cfg.direct };
+				 .direct = s->cfg.direct,
+				 .file = { .fd = -1 } };
 	list_init(&o->link);
 	o->ranges = calloc(count, sizeof(*o->ranges));
-	o->files = calloc(count, sizeof(*o->files));
 	o->path = strdup(e->source_path);
-	if (o->ranges && o->files && o->path) {
+	if (o->ranges && o->path) {
 		memcpy(o->ranges, w->kind == WANT_RANGES ? w->ranges : &whole, count * sizeof(*o->ranges));
 		return o;
 	}
@@ -279,6 +282,10 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 		return HAUL_BAD_MOVE;
 	if (e->has_failed)
 		return HAUL_OK; /* crossed with our FAILED */
+	if (++e->wants_due > WANTS_MAX)
+		return HAUL_BAD_MOVE;
+	if (e->attempt != w->attempt)
+		e->leaves_left = 0; /* reports of the last one count no more */
 	e->attempt = w->attempt;
 	e->was_sent = e->was_sent || w->kind == WANT_WHOLE;
 	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
@@ -330,6 +337,7 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 		e->has_root = true;
 	}
 	if (e->leaves_left == 0) {
+		e->wants_due = 0;
 		sender_entry_closed(s, e);
 		sender_serve_more(s);
 	}
@@ -351,7 +359,10 @@ static void pack_is_sent(struct sender *s, const struct lane_report *r)
 		const struct lane_pack_entry *item = &r->items[i];
 		struct send_entry *e = index_map_get(&s->window, item->entry);
 
-		if (!e || e->attempt != item->attempt)
+		if (!e)
+			continue;
+		e->wants_due = 0;
+		if (e->attempt != item->attempt)
 			continue;
 		if (haul_failed(item->status)) {
 			sender_entry_failed(s, e, item->status);

@@ -213,18 +213,19 @@ static struct recv_entry *entry_of(struct receiver *r, uint64_t index, uint32_t 
 /* Ask for the wrong leaves of one block again. */
 static void repair(struct recv_entry *e, const struct lane_report *rep)
 {
-	for (uint32_t i = 0; i < rep->leaf_count; i++) {
-		struct want w = { .entry = e->index, .attempt = e->attempt, .kind = WANT_RANGES, .range_count = 1 };
+	struct want w = { .entry = e->index, .attempt = e->attempt, .kind = WANT_RANGES };
+	struct leaf_range *ranges = calloc(rep->leaf_count, sizeof(*ranges));
 
-		if (!(rep->bad_leaves & 1u << i))
-			continue;
-		w.ranges = one_range(rep->first_leaf + i, 1);
-		if (!w.ranges) {
-			receiver_fail(e->receiver, HAUL_NO_MEMORY, NULL);
-			return;
-		}
-		out_want(e->receiver, &w);
+	if (!ranges) {
+		receiver_fail(e->receiver, HAUL_NO_MEMORY, NULL);
+		return;
 	}
+	for (uint32_t i = 0; i < rep->leaf_count; i++) {
+		if (rep->bad_leaves & 1u << i)
+			ranges[w.range_count++] = (struct leaf_range){ rep->first_leaf + i, 1 };
+	}
+	w.ranges = ranges;
+	out_want(e->receiver, &w);
 }
 
 static haul_status put_leaves(struct recv_entry *e, const struct lane_report *rep, uint32_t skip)
@@ -259,6 +260,8 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 		return;
 	}
 	if (rep->bad_leaves) {
+		if (e->phase != RECV_ARRIVING)
+			return; /* all of it has arrived already */
 		if (++e->repairs > RECEIVER_REPAIRS_MAX)
 			receiver_entry_failed(e, HAUL_CORRUPT, true);
 		else

@@ -28,10 +28,21 @@ void receiver_out_close(struct receiver *r, uv_close_cb closed)
 	uv_close((uv_handle_t *)&r->out.prepare, closed);
 }
 
+/* Frees the ranges of wants that have left. */
+static void wants_gone(struct receiver *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free((void *)(uintptr_t)r->out.wants[i].ranges);
+	if (r->out.want_count > n)
+		memmove(r->out.wants, r->out.wants + n, (r->out.want_count - n) * sizeof(*r->out.wants));
+	r->out.want_count -= n;
+}
+
 void receiver_out_free(struct receiver *r)
 {
 	for (size_t i = 0; i < r->out.result_count; i++)
 		free(r->out.result_texts[i]);
+	wants_gone(r, r->out.want_count);
 	free(r->out.wants);
 	free(r->out.results);
 	free(r->out.result_texts);
@@ -103,15 +114,6 @@ static size_t at_most(size_t count, size_t max)
 	return count < max ? count : max;
 }
 
-/* Frees the ranges of wants that have left. */
-static void wants_gone(struct receiver *r, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free((void *)(uintptr_t)r->out.wants[i].ranges);
-	memmove(r->out.wants, r->out.wants + n, (r->out.want_count - n) * sizeof(*r->out.wants));
-	r->out.want_count -= n;
-}
-
 static void flush_wants(struct receiver *r)
 {
 	while (r->out.want_count) {
@@ -153,12 +155,13 @@ static void flush_acks(struct receiver *r)
 	}
 }
 
-/* Credit goes back in useful amounts, or when the sender may be waiting for the last of it. */
+/* Credit goes back in useful amounts of either: long names and targets use up bytes long before records. */
 static void flush_credit(struct receiver *r)
 {
 	struct message m = { .type = MSG_CREDIT, .credit = { r->out.credit_records, r->out.credit_bytes } };
 
-	if (r->manifest_ended || r->out.credit_records < JOB_WINDOW_RECORDS / 8)
+	if (r->manifest_ended ||
+	    (r->out.credit_records < JOB_WINDOW_RECORDS / 8 && r->out.credit_bytes < JOB_WINDOW_BYTES / 8))
 		return;
 	if (!say(r, &m))
 		return;

@@ -57,8 +57,10 @@ static haul_status start(struct lane_set *s, unsigned number, struct channel_par
 {
 	haul_status st = lane_start(&s->job, number, parts, &s->lanes[number], fault);
 
-	if (haul_ok(st))
+	if (haul_ok(st)) {
 		s->started++;
+		s->was_started[number] = true;
+	}
 	return st;
 }
 
@@ -75,6 +77,14 @@ haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault)
 	return HAUL_OK;
 }
 
+bool lane_set_claim(struct lane_set *s, unsigned number, uint32_t epoch)
+{
+	if (number >= s->count || epoch != s->next_epoch[number] || (s->is_stopping && !s->lanes[number]))
+		return false;
+	s->next_epoch[number]++;
+	return true;
+}
+
 haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_parts *parts, struct haul_fault *fault)
 {
 	haul_status st;
@@ -82,6 +92,10 @@ haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_
 	assert(number < s->count);
 	if (s->lanes[number]) {
 		lane_attach(s->lanes[number], parts);
+		return HAUL_OK;
+	}
+	if (s->is_stopping || s->was_started[number]) {
+		channel_parts_free(parts); /* a lane that nobody would stop any more */
 		return HAUL_OK;
 	}
 	st = start(s, number, parts, fault);

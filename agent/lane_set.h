@@ -9,6 +9,8 @@ struct lane_set {
 	struct lane *lanes[LANES_MAX];
 	unsigned count; /* negotiated */
 	unsigned started, joined, ended;
+	uint32_t next_epoch[LANES_MAX]; /* server: of each lane's next connection */
+	bool was_started[LANES_MAX];
 	bool is_stopping;        /* finish or stop has been called */
 	struct lane_times times; /* of all that ended */
 	void (*on_report)(void *owner, struct lane_report *r /* given; not JOINED and ENDED */);
@@ -25,7 +27,13 @@ void lane_set_open(struct lane_set *s);
 /* Client: start all lanes. On failure those started are stopping; on_ended comes if `started` is not 0. */
 HAUL_MUST_USE haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault);
 
-/* Server: a lane's connection has joined; taken. */
+/*
+ * Server: whether this connection may join as lane `number` now; if so it is expected, and the next one is the next
+ * epoch's. False: no such lane, another epoch than the next, or the lanes are ending.
+ */
+HAUL_MUST_USE bool lane_set_claim(struct lane_set *s, unsigned number, uint32_t epoch);
+
+/* Server: a lane's connection that was claimed has joined; taken, and dropped when its lane is over. */
 HAUL_MUST_USE haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_parts *parts,
 					  struct haul_fault *fault);
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of one lane at once: the one in use, its successor, and old ones whose end is on its way. Each has its buffers. */
+enum { WIRES_MAX = 4 };
+
 static void wire_is_closed(void *ctx)
 {
 	struct wire *w = ctx;
@@ -188,6 +191,14 @@ haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *faul
 	return st;
 }
 
+static unsigned wire_count(const struct lane *l)
+{
+	unsigned count = 0;
+
+	list_each(pos, &l->wires) count++;
+	return count;
+}
+
 static uint32_t next_epoch(struct lane *l)
 {
 	uint32_t epoch = 0;
@@ -202,12 +213,12 @@ static uint32_t next_epoch(struct lane *l)
 
 haul_status wire_attach(struct lane *l, struct channel_parts *parts)
 {
-	struct wire *w = wire_new(l, next_epoch(l));
+	struct wire *w = wire_count(l) < WIRES_MAX ? wire_new(l, next_epoch(l)) : NULL;
 	haul_status st;
 
 	if (!w) {
 		channel_parts_free(parts);
-		return HAUL_NO_MEMORY;
+		return wire_count(l) < WIRES_MAX ? HAUL_NO_MEMORY : HAUL_BAD_MOVE;
 	}
 	st = channel_attach(&l->loop, parts, &wire_callbacks, w, &w->channel);
 	if (haul_ok(st))

@@ -11,8 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { JOIN_MS = 30000 };
+
+/* HAUL_LANE_WAIT_MS makes the wait shorter, for tests. */
+static uint32_t join_ms(void)
+{
+	const char *asked = getenv("HAUL_LANE_WAIT_MS");
+	unsigned long ms = asked ? strtoul(asked, NULL, 10) : 0;
+
+	return ms > 0 && ms < JOIN_MS ? (uint32_t)ms : JOIN_MS;
+}
+
 void server_open(struct server *s)
 {
+	s->join_ms = join_ms();
 	list_init(&s->sessions);
 	block_budget_open(&s->budget, s->budget_bytes);
 }
@@ -57,6 +69,11 @@ static void on_handle_closed(void *ctx)
 		session_gone(s);
 }
 
+static void on_watch_closed(uv_handle_t *handle)
+{
+	on_handle_closed(handle->data);
+}
+
 void session_leave(struct server_session *s)
 {
 	if (s->state == SESSION_LEAVING)
@@ -64,8 +81,13 @@ void session_leave(struct server_session *s)
 	s->state = SESSION_LEAVING;
 	if (s->job_runs || s->in_pool)
 		return; /* comes again when it is over */
-	s->closing = 1 + (s->control != NULL);
+	if (!s->is_open) {
+		session_gone(s);
+		return;
+	}
+	s->closing = 2 + (s->control != NULL);
 	mailbox_close(&s->mailbox, on_handle_closed);
+	uv_close((uv_handle_t *)&s->watch, on_watch_closed);
 	if (s->control)
 		control_link_close(s->control, on_handle_closed, s);
 	s->control = NULL;
@@ -186,15 +208,13 @@ static void lane_arrived(struct server_session *s, const struct handing *h, stru
 {
 	struct server_session *owner = job_session(s->server, h->session_id, s->device_id);
 	struct haul_fault fault = { 0 };
-	struct lane_set *lanes;
 	haul_status st;
 
 	if (!owner) {
 		channel_parts_free(parts);
 		return;
 	}
-	lanes = owner->job->sender ? sender_lanes(owner->job->sender) : receiver_lanes(owner->job->receiver);
-	st = lane_set_attach(lanes, h->lane, parts, &fault);
+	st = lane_set_attach(session_job_lanes(owner->job), h->lane, parts, &fault);
 	if (haul_failed(st))
 		session_stop_job(owner, st);
 }
@@ -217,7 +237,7 @@ static void hand_over(struct server_session *s, const struct msg_lane_hello *m)
 	const struct msg_lane_ok ok = { m->lane, m->epoch };
 	struct handing *h = calloc(1, sizeof(*h));
 
-	if (!owner || m->lane >= owner->job->lanes || !h) {
+	if (!owner || !h || !lane_set_claim(session_job_lanes(owner->job), m->lane, m->epoch)) {
 		free(h);
 		session_refuse_status(s, HAUL_NOT_ANNOUNCED, "no job waits for this lane");
 		return;
@@ -295,14 +315,26 @@ static const struct control_link_callbacks link_callbacks = {
 	.on_end = on_link_end,
 };
 
+/* Whatever a lane or a thread of the job reports is movement. */
+static void on_mails(void *ctx, struct list *mails)
+{
+	struct server_session *s = ctx;
+
+	s->moved_ms = uv_now(s->server->loop);
+	mail_deliver_all(ctx, mails);
+}
+
 static haul_status session_open(struct server_session *s, struct channel *ch, struct haul_fault *fault)
 {
 	const struct peer *peer = session_peer(s);
 	struct msg_hello hello;
-	haul_status st = mailbox_open(&s->mailbox, s->server->loop, mail_deliver_all, s);
+	haul_status st = mailbox_open(&s->mailbox, s->server->loop, on_mails, s);
 
 	if (haul_failed(st))
 		return st;
+	(void)uv_timer_init(s->server->loop, &s->watch);
+	s->watch.data = s;
+	s->is_open = true;
 	hello_fill(&hello, peer ? peer->name : NULL);
 	return control_link_open(ch, CONTROL_SERVER, &hello, &link_callbacks, s, &s->control, fault);
 }

@@ -13,7 +13,14 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { BLOCKS_WISHED = 8, BLOCKS_LEAST = 4 };
+enum {
+	BLOCKS_WISHED = 8,
+	BLOCKS_LEAST = 4,
+	WATCH_MS = 1000,
+	SILENCE_MS = 10 * 60 * 1000, /* far beyond a client's own patience; a slow sync is not cut */
+};
+
+static void session_stop_job_for(struct server_session *s, const struct haul_fault *fault);
 
 #define LANE_RECORDS_MAX (UINT64_C(1) << 24)
 
@@ -186,6 +193,41 @@ static bool admit(struct server_session *s)
 	return false;
 }
 
+struct lane_set *session_job_lanes(const struct session_job *j)
+{
+	return j->sender ? sender_lanes(j->sender) : receiver_lanes(j->receiver);
+}
+
+/* A job holds memory that others wait for: a client that brings no lanes, or with which nothing moves, loses it. */
+static void on_watch(uv_timer_t *timer)
+{
+	struct server_session *s = timer->data;
+	const struct lane_set *lanes = s->job_runs ? session_job_lanes(s->job) : NULL;
+	uint64_t now_ms = uv_now(s->server->loop);
+	struct haul_fault fault = { 0 };
+	char text[160];
+
+	if (!lanes) {
+		(void)uv_timer_stop(timer);
+		return;
+	}
+	if (!lanes->is_stopping && lanes->joined < lanes->count && now_ms - s->running_since_ms >= s->server->join_ms)
+		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "%u of %u lanes did not come",
+				     lanes->count - lanes->joined, lanes->count);
+	else if (now_ms - s->moved_ms >= SILENCE_MS)
+		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "nothing has moved: %s",
+				     s->job->sender ? sender_describe(s->job->sender, text, sizeof(text))
+						    : receiver_describe(s->job->receiver, text, sizeof(text)));
+	if (haul_failed(fault.status))
+		session_stop_job_for(s, &fault);
+}
+
+static void start_watch(struct server_session *s)
+{
+	s->running_since_ms = s->moved_ms = uv_now(s->server->loop);
+	(void)uv_timer_start(&s->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
 static void run_job(struct server_session *s)
 {
 	struct session_job *j = s->job;
@@ -204,6 +246,7 @@ static void run_job(struct server_session *s)
 	}
 	s->job_runs = true;
 	s->state = SESSION_RUNNING;
+	start_watch(s);
 	m.accept =
 	    (struct msg_accept){ .lanes = j->lanes, .block_bytes = j->block_bytes, .root_exists = j->root_existed };
 	memcpy(m.accept.session_id, j->session_id, sizeof(j->session_id));
@@ -257,7 +300,6 @@ void server_admit_next(struct server *server)
 		if (!admit(s))
 			return;
 		run_job(s);
-		return;
 	}
 }
 
@@ -293,10 +335,16 @@ static void on_opened(uv_work_t *work, int status)
 		admit_or_queue(s);
 }
 
-static void choose_sizes(struct session_job *j)
+/* What is wished for, cut down to what the whole budget holds: a job that never fits would block the queue for ever. */
+static void choose_sizes(const struct server *server, struct session_job *j)
 {
 	j->lanes = j->m.lanes > LANES_MAX ? LANES_MAX : j->m.lanes;
 	j->block_bytes = j->m.block_bytes;
+	while (j->block_bytes > MESSAGE_BLOCK_MIN &&
+	       block_cost(j->block_bytes) * BLOCKS_LEAST * j->lanes > server->budget_bytes)
+		j->block_bytes /= 2;
+	while (j->lanes > 1 && block_cost(j->block_bytes) * BLOCKS_LEAST * j->lanes > server->budget_bytes)
+		j->lanes--;
 }
 
 void session_start_job(struct server_session *s, const struct msg_job *m)
@@ -325,7 +373,7 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		session_refuse_status(s, HAUL_NO_MEMORY, "");
 		return;
 	}
-	choose_sizes(s->job);
+	choose_sizes(s->server, s->job);
 	s->in_pool = true;
 	s->state = SESSION_OPENING;
 }
@@ -334,20 +382,28 @@ void session_job_message(struct server_session *s, const struct message *m)
 {
 	if (!s->job_runs)
 		return;
+	s->moved_ms = uv_now(s->server->loop);
 	if (s->job->sender)
 		sender_message(s->job->sender, m);
 	else
 		receiver_message(s->job->receiver, m);
 }
 
-void session_stop_job(struct server_session *s, haul_status why)
+static void session_stop_job_for(struct server_session *s, const struct haul_fault *fault)
 {
 	if (!s->job_runs)
 		return;
 	if (s->job->sender)
-		sender_stop(s->job->sender, why, NULL);
+		sender_stop(s->job->sender, fault->status, fault);
 	else
-		receiver_stop(s->job->receiver, why, NULL);
+		receiver_stop(s->job->receiver, fault->status, fault);
+}
+
+void session_stop_job(struct server_session *s, haul_status why)
+{
+	const struct haul_fault fault = { .status = why };
+
+	session_stop_job_for(s, &fault);
 }
 
 void session_recheck_rights(struct server_session *s)

@@ -54,13 +54,16 @@ struct server_session {
 	uint8_t device_id[32];
 	enum session_state state;
 	struct mailbox mailbox;
-	uv_work_t pool; /* a question or the opening of a job */
+	uv_timer_t watch;                    /* of the running job */
+	uint64_t running_since_ms, moved_ms; /* uv_now(); the last word or report */
+	uv_work_t pool;                      /* a question or the opening of a job */
 	bool in_pool;
 	struct serve_ask *ask;
 	struct handing *handing; /* a lane connection on its way to its lane */
 	struct session_job *job;
 	bool job_runs; /* its on_end is still to come */
 	bool said_error;
+	bool is_open;     /* mailbox and watch are */
 	unsigned closing; /* handles whose close callbacks are still to come */
 };
 
@@ -80,6 +83,7 @@ void session_stop_job(struct server_session *s, haul_status why);
 void session_job_free(struct session_job *j);
 void session_recheck_rights(struct server_session *s);
 void server_admit_next(struct server *server);
+struct lane_set *session_job_lanes(const struct session_job *j);
 
 /* server_open.c: blocking, on a worker */
 void session_job_open(struct session_job *j);

@@ -128,7 +128,8 @@ static void on_message(void *ctx, struct control_link *l, const struct message *
 		on_busy(t, &m->busy);
 		return;
 	case MSG_ACCEPT:
-		transfer_accepted(t, &m->accept);
+		if (t->state == TRANSFER_STARTING)
+			transfer_accepted(t, &m->accept);
 		return;
 	case MSG_HELLO:
 		return;

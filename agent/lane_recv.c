@@ -405,6 +405,7 @@ static void compare_start(struct recv_block *b, struct block *block)
 		recv_block_report(b);
 		return;
 	}
+	assert(len <= block->cap);
 	b->op.done = on_compare_read;
 	st = engine_read(l->engine, b->held->grant->file, block->data, (size_t)len,
 			 b->header.first_leaf * HAUL_LEAF_BYTES, &b->op);

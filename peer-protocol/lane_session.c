@@ -95,18 +95,19 @@ static haul_status not_granted(uint64_t entry, uint32_t attempt, struct haul_fau
 /* What to do with a BLOCK or DIGESTS frame whose grant is live. */
 static haul_status on_granted(struct lane_session *s, struct lane_update *out, struct haul_fault *fault)
 {
-	if (s->header.type == LANE_DIGESTS) {
-		next_part(s, LANE_STATE_DIGEST_LIST);
-		return HAUL_OK;
-	}
 	if (s->header.flags & LANE_ZERO) {
 		out->action = LANE_ZERO_ARRIVED;
 		return HAUL_OK;
 	}
+	/* DIGESTS too: what they stand for is read into a block, to be compared. */
 	if (s->header.bytes > s->cfg.block_bytes)
 		return haul_fault_set(fault, HAUL_BAD_FRAME,
 				      "lane block of %" PRIu64 " bytes where %" PRIu32 " were agreed", s->header.bytes,
 				      s->cfg.block_bytes);
+	if (s->header.type == LANE_DIGESTS) {
+		next_part(s, LANE_STATE_DIGEST_LIST);
+		return HAUL_OK;
+	}
 	s->leaf = 0;
 	s->state = LANE_STATE_WAIT_BLOCK;
 	out->action = LANE_NEED_BLOCK;

@@ -268,6 +268,12 @@ static void what_exceeds_a_block_is_refused(void **state)
 	put_header(&f, (struct lane_header){
 			   .type = LANE_PACK, .algorithm = 1, .bytes = BLOCK_BYTES - 32 * 20 + 1, .count = 20 });
 	check_refused(&f, HAUL_BAD_FRAME);
+	open_fixture(&f); /* what digests stand for is read into a block */
+	put_header(&f,
+		   (struct lane_header){
+		       .type = LANE_DIGESTS, .algorithm = 1, .entry = 2, .leaf_count = 5, .bytes = BLOCK_BYTES + 1 });
+	put_run(&f, 0, 5 * 16);
+	check_refused(&f, HAUL_BAD_FRAME);
 }
 
 static void a_pack_whose_sizes_do_not_add_up_is_refused(void **state)

@@ -9,6 +9,7 @@
 
 #include "engine/base/list.h"
 #include "engine/disk_file.h"
+#include "engine/follow.h"
 #include "peer-protocol/message.h"
 
 #include <pthread.h>
@@ -41,6 +42,7 @@ struct send_pack_item {
 	uint32_t attempt;
 	int root_fd;              /* of the source; borrowed from the job */
 	char *path;               /* below it; owned */
+	enum link_rule links;     /* of the source */
 	struct entry_facts facts; /* as announced */
 };
 

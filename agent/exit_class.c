@@ -65,6 +65,9 @@ int exit_class_of(haul_status st)
 	case HAUL_CODE_NOT_EMPTY:
 	case HAUL_CODE_WRONG_KIND:
 	case HAUL_CODE_RESERVED_NAME:
+	case HAUL_CODE_LINK_DANGLES:
+	case HAUL_CODE_LINK_LOOP:
+	case HAUL_CODE_LINK_LEADS_OUT:
 		return EXIT_CLASS_ENTRIES;
 	}
 	return EXIT_CLASS_BUG;

@@ -72,7 +72,7 @@ static haul_status land_one(const struct landing_request *req, const struct land
 		return haul_fault_set(fault, HAUL_USAGE, "%s is no directory: leave out the slash at its end",
 				      shown(src->text, text, sizeof(text)));
 	l->follow = src->kind == ENTRY_LINK && means_contents(src);
-	l->is_link = src->kind == ENTRY_LINK && !l->follow;
+	l->is_link = src->kind == ENTRY_LINK && !l->follow && !req->follow_links;
 	if (req->as_name)
 		l->name = strdup(req->as_name);
 	else if (!means_contents(src))
@@ -104,7 +104,8 @@ static bool names_the_file(const struct landing_request *req)
 {
 	const struct landing_place *src = &req->sources[0], *dst = req->destination;
 
-	if (req->source_count != 1 || req->as_name || (is_directory(src) && src->kind == ENTRY_DIRECTORY))
+	if (req->source_count != 1 || req->is_several || req->as_name ||
+	    (is_directory(src) && src->kind == ENTRY_DIRECTORY))
 		return false;
 	return !means_contents(src) && !is_directory(dst) && !means_contents(dst);
 }

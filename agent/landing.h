@@ -35,8 +35,10 @@ struct landing {
 struct landing_request {
 	const struct landing_place *sources;
 	size_t source_count;
+	bool is_several; /* more than one was named, however many are there */
 	const struct landing_place *destination;
 	const char *as_name; /* NULL: none */
+	bool follow_links;   /* -L: a link that cannot be followed is named by the scan, not landed */
 	bool is_verify;      /* the two named things themselves: no slash rule */
 };
 

@@ -194,12 +194,12 @@ static void read_item(struct send_block *b, unsigned i, uint8_t **at)
 	const struct send_pack_item *item = &b->work.pack->items[i];
 	struct lane_pack_entry *result = &b->report->items[i];
 	struct entry_facts facts;
+	const struct source_place place = { item->root_fd, item->path, item->links };
 	size_t len = 0;
 
 	result->entry = item->entry;
 	result->attempt = item->attempt;
-	result->status =
-	    small_file_read(item->root_fd, item->path, &item->facts, *at, (size_t)item->facts.size, &len, &facts);
+	result->status = small_file_read(&place, &item->facts, *at, (size_t)item->facts.size, &len, &facts);
 	if (haul_failed(result->status))
 		return;
 	result->bytes = len;

@@ -202,7 +202,7 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 
 	if (!d || d->index != end->directory)
 		return HAUL_NOT_ANNOUNCED;
-	if (!end->is_complete) {
+	if (!end->is_complete && !d->is_told) {
 		const struct job_entry je = { .path = d->path,
 					      .kind = ENTRY_DIRECTORY,
 					      .outcome = OUTCOME_FAILED,
@@ -214,6 +214,38 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 	r->open_count--; /* the reference goes on to the store */
 	r->dir_ends++;
 	return store_dir_end(&r->store, r, d);
+}
+
+/* Something of the source that will not come. */
+static haul_status on_problem(struct receiver *r, const struct manifest_problem *p)
+{
+	struct dir_node *d = open_dir(r, p->directory);
+	char *path = d ? join(d->path, &p->name) : NULL;
+	const struct job_entry je = { .path = path,
+				      .outcome = OUTCOME_FAILED,
+				      .code = haul_status_from_number(p->code) };
+
+	if (!path)
+		return d ? HAUL_NO_MEMORY : HAUL_NOT_ANNOUNCED;
+	d->is_told = true;
+	r->out.credit_records++;
+	if (r->job->cb.on_entry)
+		r->job->cb.on_entry(r->job->ctx, &je);
+	free(path);
+	return HAUL_OK;
+}
+
+static haul_status on_record(struct receiver *r, const struct manifest_record *rec)
+{
+	switch (rec->type) {
+	case RECORD_ENTRY:
+		return on_entry(r, &rec->entry);
+	case RECORD_DIR_END:
+		return on_dir_end(r, &rec->dir_end);
+	case RECORD_PROBLEM:
+		return on_problem(r, &rec->problem);
+	}
+	return HAUL_BAD_FRAME;
 }
 
 static void tell_surplus(struct receiver *r, struct dir_node *d, const char *name)
@@ -258,7 +290,7 @@ void receiver_manifest(struct receiver *r, const struct msg_manifest *m)
 		const struct manifest_record *rec = &m->records[i];
 
 		r->out.credit_bytes += manifest_record_bytes_max(rec);
-		st = rec->type == RECORD_ENTRY ? on_entry(r, &rec->entry) : on_dir_end(r, &rec->dir_end);
+		st = on_record(r, rec);
 	}
 	if (haul_failed(st))
 		receiver_fail(r, haul_fault_set(&fault, st, "the manifest cannot be followed"), &fault);

@@ -46,6 +46,7 @@ struct dir_node {
 	struct recv_entry *entry; /* its own; NULL for the root */
 	unsigned unsettled;       /* entries in it that have neither a result nor a place in the commit queue */
 	bool has_ended;           /* DIR_END came */
+	bool is_told;             /* what of it is left out has been named */
 	/* the store thread's */
 	bool is_missing;    /* not there: dry run and verify */
 	haul_status broken; /* could not be made: so nothing in it can arrive */

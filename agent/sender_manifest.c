@@ -56,6 +56,14 @@ static void dir_end_record(const struct scanned *i, struct manifest_record *ret_
 	};
 }
 
+static void problem_record(const struct scanned *i, struct manifest_record *ret_record)
+{
+	*ret_record = (struct manifest_record){
+		.type = RECORD_PROBLEM,
+		.problem = { .directory = i->parent, .name = name_of(i->path), .code = (uint32_t)i->problem.code },
+	};
+}
+
 /* The strings of the scanned item move into the window. */
 static haul_status window_add(struct sender *s, struct scanned *i)
 {
@@ -97,10 +105,12 @@ static unsigned build(struct sender *s, struct scan_batch *b, struct manifest_re
 		struct scanned *i = &b->items[at];
 		size_t more;
 
-		if (i->event == SCAN_PROBLEM)
+		if (i->event == SCAN_PROBLEM && i->is_listing)
 			continue;
 		if (i->event == SCAN_ENTRY)
 			entry_record(i, &records[count]);
+		else if (i->event == SCAN_PROBLEM)
+			problem_record(i, &records[count]);
 		else
 			dir_end_record(i, &records[count]);
 		more = manifest_record_bytes_max(&records[count]);

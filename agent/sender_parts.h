@@ -47,6 +47,7 @@ struct send_open {
 	size_t range_count;        /* at least 1 */
 	int root_fd;
 	char *path; /* owned copy */
+	enum link_rule links;
 	struct entry_facts facts;
 	enum direct_mode direct;
 	struct disk_file file; /* fd -1 unless open */

@@ -6,7 +6,7 @@
  */
 #include "agent/sender_parts.h"
 
-#include "engine/beneath.h"
+#include "engine/follow.h"
 #include "peer-protocol/lane_frame.h"
 
 #include <fcntl.h>
@@ -74,11 +74,12 @@ static bool is_as_announced(const struct entry_facts *now, const struct entry_fa
 
 static haul_status open_announced(struct send_open *o)
 {
+	const struct source_place at = { o->root_fd, o->path, o->links };
 	int fd = -1;
-	haul_status st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK | O_NOATIME, 0, &fd);
+	haul_status st = follow_open(&at, O_RDONLY | O_NONBLOCK | O_NOATIME, &fd);
 
 	if (st.code == HAUL_CODE_DENIED) /* O_NOATIME is for the owner alone */
-		st = beneath_open(o->root_fd, o->path, O_RDONLY | O_NONBLOCK, 0, &fd);
+		st = follow_open(&at, O_RDONLY | O_NONBLOCK, &fd);
 	if (haul_failed(st))
 		return st;
 	st = disk_file_open(&o->file, fd, o->direct, o->facts.size, NULL);
@@ -188,6 +189,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .is_repair = w->kind == WANT_RANGES,
 				 .range_count = count,
 				 .root_fd = s->sources[e->source].root_fd,
+				 .links = s->sources[e->source].links,
 				 .facts = e->facts,
 				 .direct = s->cfg.direct,
 				 .file = { .fd = -1 } };
@@ -256,6 +258,7 @@ static haul_status want_small(struct sender *s, struct send_entry *e, struct sen
 	*item = (struct send_pack_item){ .entry = e->index,
 					 .attempt = e->attempt,
 					 .root_fd = s->sources[e->source].root_fd,
+					 .links = s->sources[e->source].links,
 					 .path = strdup(e->source_path),
 					 .facts = e->facts };
 	if (!item->path)

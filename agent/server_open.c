@@ -1,7 +1,8 @@
 /*
  * Opening what a job works on, on a worker: the share (links in its own path are followed), below it the destination
  * directory with its missing parents, or each source. Nothing below the share's top follows a link, but for a source
- * that is a link and was asked for with a slash: the kernel resolves it, and refuses what would leave the share.
+ * that is a link and was asked for with a slash, or sources whose links are to be followed: the kernel resolves them,
+ * and refuses what would leave the share.
  */
 #include "agent/server_parts.h"
 
@@ -49,6 +50,7 @@ static void open_root(struct session_job *j)
 
 static haul_status open_source(struct session_job *j, const struct job_source *spec, struct scan_source *ret_source)
 {
+	bool follow_all = j->m.flags & JOB_FOLLOW_LINKS;
 	struct scan_source s = { .root_fd = j->share_fd, .path = strdup(spec->path.at) };
 	struct entry_facts facts;
 	haul_status st = HAUL_OK;
@@ -57,7 +59,9 @@ static haul_status open_source(struct session_job *j, const struct job_source *s
 		s.landing = strdup(spec->landing.at);
 	if (!s.path || (spec->landing.len && !s.landing))
 		st = HAUL_NO_MEMORY;
-	if (haul_ok(st) && spec->follow) {
+	if (follow_all)
+		s.links = LINKS_FOLLOWED_BELOW;
+	if (haul_ok(st) && spec->follow && !follow_all) {
 		st = beneath_open_following(j->share_fd, s.path, O_RDONLY | O_DIRECTORY, &s.root_fd);
 		free((char *)(uintptr_t)s.path);
 		s.path = strdup("");

@@ -32,6 +32,7 @@ static haul_status copy_item(const struct scan_item *from, struct scanned *to)
 				.source = from->source,
 				.count = from->count,
 				.is_complete = from->is_complete,
+				.is_listing = from->is_listing,
 				.problem = from->problem };
 	if (from->event == SCAN_DIR_END)
 		return HAUL_OK;

@@ -24,6 +24,7 @@ struct scanned {
 	unsigned source;
 	uint64_t count;
 	bool is_complete;
+	bool is_listing;
 	haul_status problem;
 };
 

@@ -65,6 +65,20 @@ static void source_missing(struct transfer *t, const char *shown, haul_status st
 	transfer_error(t, code, st, text, NULL);
 }
 
+/* -L: a link is what it leads to. */
+static void stand_for_target(const struct transfer *t, struct landing_place *p)
+{
+	if (t->req->follow_links && p->kind == ENTRY_LINK && p->target_kind)
+		p->kind = p->target_kind;
+}
+
+static haul_status unfollowed(int err)
+{
+	if (err == ELOOP)
+		return HAUL_LINK_LOOP;
+	return err == ENOENT ? HAUL_LINK_DANGLES : haul_status_from_errno(err);
+}
+
 static void look_local_source(struct transfer *t, const struct place_spec *spec)
 {
 	struct landing_place p = { .text = spec->text, .path = spec->path, .has_slash = spec->has_slash };
@@ -80,6 +94,11 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 	p.kind = kind_of(st.st_mode);
 	if (p.kind == ENTRY_LINK && stat(spec->path, &st) == 0)
 		p.target_kind = kind_of(st.st_mode);
+	if (p.kind == ENTRY_LINK && t->req->follow_links && !p.target_kind) {
+		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), unfollowed(errno));
+		return;
+	}
+	stand_for_target(t, &p);
 	add_source(t, spec, &p);
 }
 
@@ -237,6 +256,7 @@ static void found_sources(struct transfer *t, const struct msg_found *m)
 					   .target_kind = f->target_kind };
 		char shown[HAUL_FAULT_TEXT_MAX / 2];
 
+		stand_for_target(t, &p);
 		if (f->state == FOUND_THERE)
 			add_source(t, spec, &p);
 		else if (f->state == FOUND_DENIED)

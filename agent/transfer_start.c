@@ -205,8 +205,10 @@ void transfer_land(struct transfer *t)
 {
 	const struct landing_request req = { .sources = t->sources,
 					     .source_count = t->source_count,
+					     .is_several = t->req->source_count > 1,
 					     .destination = &t->destination,
 					     .as_name = t->req->as_name,
+					     .follow_links = t->req->follow_links,
 					     .is_verify = t->req->verb == TRANSFER_VERIFY };
 	struct haul_fault fault = { 0 };
 	haul_status st = landing_decide(&req, &t->landing, &fault);
@@ -266,6 +268,7 @@ static haul_status open_source(struct transfer *t, size_t i, struct haul_fault *
 	t->scan_source_count++;
 	s->path = is_directory ? strdup("") : strndup(base, len);
 	s->landing = at->name ? strdup(at->name) : NULL;
+	s->links = t->req->follow_links ? LINKS_FOLLOWED_ANYWHERE : LINKS_KEPT;
 	return s->path && (s->landing || !at->name) ? HAUL_OK : HAUL_NO_MEMORY;
 }
 

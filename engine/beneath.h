@@ -47,7 +47,7 @@ HAUL_MUST_USE haul_status beneath_read_link(int dir_fd, const char *name, char *
 /*
  * Open, or look at, what `path` leads to when symbolic links on the way and at its end are followed, as long as they
  * stay below the root. O_CLOEXEC is added; *ret_fd is given. Paths up to PATH_MAX.
- * HAUL_LINK_IN_PATH: a link leads out of the root, or in a circle. HAUL_NOT_FOUND: dangling. HAUL_UNSUPPORTED: the
+ * HAUL_LINK_LEADS_OUT: of the root. HAUL_LINK_LOOP: in a circle. HAUL_NOT_FOUND: dangling. HAUL_UNSUPPORTED: the
  * kernel has no openat2.
  */
 HAUL_MUST_USE haul_status beneath_open_target(int root_fd, const char *path, int flags, int *ret_fd);

@@ -32,7 +32,7 @@ haul_status beneath_open_target(int root_fd, const char *path, int flags, int *r
 		return HAUL_OK;
 	}
 	if (errno == EXDEV || errno == ELOOP)
-		return HAUL_LINK_IN_PATH;
+		return errno == EXDEV ? HAUL_LINK_LEADS_OUT : HAUL_LINK_LOOP;
 	return errno == ENOSYS || errno == EPERM ? HAUL_UNSUPPORTED : haul_status_from_errno(errno);
 }
 

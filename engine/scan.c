@@ -184,6 +184,7 @@ static haul_status tell_failed_dir(struct scan *s, struct scan_frame *f, struct 
 		if (haul_failed(st))
 			return st;
 		fill_problem(s, item, d->source, d->status);
+		item->is_listing = true;
 		*ret_is_item = true;
 		return HAUL_OK;
 	}
@@ -243,10 +244,30 @@ static haul_status fill_item(struct scan *s, struct scan_frame *f, size_t i, hau
 	if (haul_ok(looked) && !is_taken(f, i))
 		return fill_entry(s, f, i, facts, link_len, item);
 	fill_problem(s, item, source, haul_ok(looked) ? HAUL_EXISTS : looked);
+	item->parent = f->index;
 	/* What is gone is no part of the directory; what may not be looked at is, and is missing from the listing. */
 	if (haul_failed(looked) && looked.code != HAUL_NOT_FOUND.code)
 		f->problem = looked;
 	return HAUL_OK;
+}
+
+/* Without links a directory cannot lie in itself. Every directory is looked at, since a link may lead above the top. */
+static bool leads_back(const struct scan *s, unsigned source, const struct entry_facts *facts)
+{
+	if (s->sources[source].links == LINKS_KEPT || facts->kind != ENTRY_DIRECTORY)
+		return false;
+	for (unsigned i = 0; i < s->depth; i++) {
+		const struct scan_frame *f = s->stack[i];
+
+		for (unsigned k = 0; k < f->dir_count; k++) {
+			const struct scan_dir *d = &f->dirs[k];
+
+			if (d->source == source && d->is_known && d->device == facts->device &&
+			    d->inode == facts->inode)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Look at the next name: an entry, a problem, or (a directory joining another, a lost one) no item at all. */
@@ -262,6 +283,8 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 	if (d->is_lost)
 		return HAUL_OK;
 	looked = scan_look_at(s, f, i, &facts, &link_len, &dir_failed);
+	if (haul_ok(looked) && leads_back(s, d->source, &facts))
+		looked = HAUL_LINK_LOOP;
 	if (is_fatal(looked))
 		return looked;
 	if (dir_failed) {

@@ -5,30 +5,37 @@
  * Several sources merge by landing path. A directory that several of them have is one directory with the contents of
  * all; for any other name that is taken already, the first source wins and the second is reported as SCAN_CLASH.
  * Blocking; run it in a thread of its own. Names reserved for haul (".haul…") are left out silently.
+ *
+ * Where links are followed, one stands for what it leads to: kind, size and times are the target's. A directory that a
+ * link led back into (an ancestor of itself by device and inode) is told as HAUL_LINK_LOOP instead of being walked
+ * again.
  */
 #ifndef HAUL_ENGINE_SCAN_H
 #define HAUL_ENGINE_SCAN_H
 
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
+#include "engine/follow.h"
 
 struct scan_source {
-	int root_fd; /* directory handle, held until scan_free(); paths below are relative to it, links not followed */
+	int root_fd;         /* directory handle, held until scan_free(); paths below are relative to it */
 	const char *path;    /* below root_fd; "" = root_fd itself; borrowed for scan_new() */
 	const char *landing; /* one name below the job's root; NULL: the contents of `path` land there directly */
+	enum link_rule links;
 };
 
 enum scan_event {
 	SCAN_ENTRY,   /* something new: its facts; files are not opened */
 	SCAN_DIR_END, /* the directory `index` is done */
-	SCAN_PROBLEM, /* `path` could not be looked at, or SCAN_CLASH; the scan goes on */
+	SCAN_PROBLEM, /* `path` is left out: it could not be looked at or the name is taken; the scan goes on */
 	SCAN_END,
 };
 
 struct scan_item {
 	enum scan_event event;
 	uint64_t index;  /* ENTRY: 0, 1, 2 …; DIR_END: of the directory, HAUL_NO_INDEX for the job's root */
-	uint64_t parent; /* ENTRY: index of the directory */
+	uint64_t parent; /* ENTRY, PROBLEM: index of the directory */
+	bool is_listing; /* PROBLEM: of `path` itself being listed; its DIR_END tells it too */
 	struct entry_facts facts;
 	const char *name;        /* last component; landing name at the top */
 	const char *path;        /* landing path below the job's root */

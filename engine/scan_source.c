@@ -20,6 +20,7 @@ haul_status scan_root_open(struct scan_root *to, const struct scan_source *from,
 				      haul_escape(from->landing, strlen(from->landing), text, sizeof(text)),
 				      haul_status_text(st));
 	to->root_fd = from->root_fd;
+	to->links = from->links;
 	to->path = strdup(from->path);
 	to->landing = from->landing ? strdup(from->landing) : NULL;
 	to->landing_len = from->landing ? strlen(from->landing) : 0;
@@ -59,14 +60,23 @@ haul_status scan_set_source_path(struct scan *s, unsigned source)
 	return st;
 }
 
+/* Where s->source_path is, of that source. */
+static struct source_place place_now(const struct scan *s, unsigned source)
+{
+	return (struct source_place){ s->sources[source].root_fd, s->source_path.at, s->sources[source].links };
+}
+
 haul_status scan_dir_handle(struct scan *s, const struct scan_frame *f, struct scan_dir *d, int *ret_fd)
 {
 	haul_status st = scan_set_path(s, f, NULL);
 
 	if (haul_ok(st))
 		st = scan_set_source_path(s, d->source);
-	if (haul_ok(st))
-		st = scan_handles_get(&s->handles, d, s->sources[d->source].root_fd, s->source_path.at, ret_fd);
+	if (haul_ok(st)) {
+		const struct source_place at = place_now(s, d->source);
+
+		st = scan_handles_get(&s->handles, d, &at, ret_fd);
+	}
 	return st;
 }
 
@@ -79,12 +89,28 @@ static haul_status look_at_named(struct scan *s, const struct scan_root *from, s
 
 	if (haul_failed(st) || ret_facts->kind != ENTRY_LINK)
 		return st;
+	if (from->links != LINKS_KEPT)
+		return follow_stat(&(struct source_place){ from->root_fd, from->path, from->links }, ret_facts);
 	st = beneath_parent(from->root_fd, from->path, &dir_fd, &name);
 	if (haul_failed(st))
 		return st;
 	st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
 	(void)close(dir_fd);
 	return st;
+}
+
+static haul_status look_through(struct scan *s, const struct scan_frame *f, size_t i, struct entry_facts *ret_facts)
+{
+	unsigned source = f->dirs[f->names[i].dir].source;
+	struct source_place at;
+	haul_status st = scan_set_path(s, f, frame_name(f, i));
+
+	if (haul_ok(st))
+		st = scan_set_source_path(s, source);
+	if (haul_failed(st))
+		return st;
+	at = place_now(s, source);
+	return follow_stat(&at, ret_facts);
 }
 
 haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts, size_t *ret_len,
@@ -103,7 +129,9 @@ haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct 
 		return st;
 	}
 	st = beneath_stat_at(fd, name, ret_facts);
-	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
+	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK && s->sources[d->source].links != LINKS_KEPT)
+		st = look_through(s, f, i, ret_facts);
+	else if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
 		st = beneath_read_link(fd, name, &s->link_target, ret_len);
 	return st.code == HAUL_WRONG_KIND.code ? HAUL_CHANGED : st;
 }

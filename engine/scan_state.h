@@ -7,9 +7,10 @@
 enum { SCAN_BUFFER_BYTES = 64 * 1024 };
 
 struct scan_root {
-	int root_fd;        /* held */
-	char *path;         /* owned */
-	char *landing;      /* owned; NULL: contents land at the root */
+	int root_fd;   /* held */
+	char *path;    /* owned */
+	char *landing; /* owned; NULL: contents land at the root */
+	enum link_rule links;
 	size_t landing_len; /* bytes of the landing path that `path` stands for */
 };
 

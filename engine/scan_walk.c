@@ -178,7 +178,7 @@ static haul_status check_identity(struct scan_dir *d, int fd)
 	return HAUL_OK;
 }
 
-haul_status scan_handles_get(struct scan_handles *h, struct scan_dir *d, int root_fd, const char *path, int *ret_fd)
+haul_status scan_handles_get(struct scan_handles *h, struct scan_dir *d, const struct source_place *at, int *ret_fd)
 {
 	haul_status st;
 	int fd;
@@ -186,7 +186,7 @@ haul_status scan_handles_get(struct scan_handles *h, struct scan_dir *d, int roo
 	if (d->fd < 0) {
 		if (h->count == SCAN_HANDLES_MAX)
 			scan_handles_close(h, list_item(h->recent.next, struct scan_dir, recent));
-		st = beneath_open(root_fd, path, O_RDONLY | O_DIRECTORY, 0, &fd);
+		st = follow_open(at, O_RDONLY | O_DIRECTORY, &fd);
 		if (haul_failed(st))
 			return st;
 		st = check_identity(d, fd);

@@ -82,8 +82,8 @@ struct scan_handles {
 void scan_handles_open(struct scan_handles *h);
 
 /* The directory's handle, opened (again) if need be and known to be the same directory as before. Borrowed until the
- * next call. path: below root_fd. HAUL_CHANGED, HAUL_LINK_IN_PATH, HAUL_DENIED, … */
-HAUL_MUST_USE haul_status scan_handles_get(struct scan_handles *h, struct scan_dir *d, int root_fd, const char *path,
+ * next call. HAUL_CHANGED, HAUL_LINK_IN_PATH, HAUL_DENIED, … */
+HAUL_MUST_USE haul_status scan_handles_get(struct scan_handles *h, struct scan_dir *d, const struct source_place *at,
 					   int *ret_fd);
 void scan_handles_close(struct scan_handles *h, struct scan_dir *d);
 

@@ -12,14 +12,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static haul_status open_quietly(int root_fd, const char *path, int *ret_fd)
+static haul_status open_quietly(const struct source_place *at, int *ret_fd)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	haul_status st = beneath_open(root_fd, path, flags | O_NOATIME, 0, ret_fd);
+	haul_status st = follow_open(at, flags | O_NOATIME, ret_fd);
 
 	if (st.code != HAUL_CODE_DENIED)
 		return st;
-	return beneath_open(root_fd, path, flags, 0, ret_fd);
+	return follow_open(at, flags, ret_fd);
 }
 
 static bool is_same_content(const struct entry_facts *a, const struct entry_facts *b)
@@ -58,7 +58,7 @@ static haul_status read_all(int fd, uint8_t *buf, size_t len)
 	return HAUL_OK;
 }
 
-haul_status small_file_read(int root_fd, const char *path, const struct entry_facts *expect, void *buf, size_t cap,
+haul_status small_file_read(const struct source_place *at, const struct entry_facts *expect, void *buf, size_t cap,
 			    size_t *ret_len, struct entry_facts *ret_facts)
 {
 	struct entry_facts facts;
@@ -66,7 +66,7 @@ haul_status small_file_read(int root_fd, const char *path, const struct entry_fa
 	int fd;
 
 	assert(expect->size <= cap);
-	st = open_quietly(root_fd, path, &fd);
+	st = open_quietly(at, &fd);
 	if (haul_failed(st))
 		return st;
 	st = look(fd, expect, &facts);

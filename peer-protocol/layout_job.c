@@ -124,14 +124,22 @@ static const struct field dir_end_fields[] = {
 static const struct layout dir_end_layout = { LAYOUT_OF(struct manifest_dir_end, dir_end_fields),
 					      .check = dir_end_check };
 
+static const struct field problem_fields[] = {
+	FIELD_NUMBER(FIELD_INDEX, struct manifest_problem, directory, 0, UINT64_MAX - 1),
+	FIELD_VALUE(FIELD_NAME, struct manifest_problem, name, 1, HAUL_NAME_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct manifest_problem, code, 1, MESSAGE_CODE_MAX),
+};
+static const struct layout problem_layout = { LAYOUT_OF(struct manifest_problem, problem_fields) };
+
 static const struct layout *const record_variants[] = {
 	[RECORD_ENTRY] = &entry_layout,
 	[RECORD_DIR_END] = &dir_end_layout,
+	[RECORD_PROBLEM] = &problem_layout,
 };
 const struct layout manifest_record_layout = {
 	.bytes = sizeof(struct manifest_record),
 	.variants = record_variants,
-	.variant_count = RECORD_DIR_END + 1,
+	.variant_count = RECORD_PROBLEM + 1,
 	.body_at = offsetof(struct manifest_record, entry),
 };
 

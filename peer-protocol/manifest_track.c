@@ -116,6 +116,17 @@ static haul_status track_dir_end(struct manifest_track *t, const struct manifest
 	return HAUL_OK;
 }
 
+/* Any directory that is open: a name that is taken is told after its directory has been opened. */
+static haul_status track_problem(const struct manifest_track *t, const struct manifest_problem *p,
+				 struct haul_fault *fault)
+{
+	for (size_t i = t->depth; i > 0; i--) {
+		if (t->open[i - 1].index == p->directory)
+			return HAUL_OK;
+	}
+	return haul_fault_set(fault, HAUL_NOT_ANNOUNCED, "a problem in a directory that is not open");
+}
+
 static haul_status begin(struct manifest_track *t, struct haul_fault *fault)
 {
 	haul_status st;
@@ -142,6 +153,9 @@ haul_status manifest_track_records(struct manifest_track *t, const struct msg_ma
 			break;
 		case RECORD_DIR_END:
 			st = track_dir_end(t, &r->dir_end, fault);
+			break;
+		case RECORD_PROBLEM:
+			st = track_problem(t, &r->problem, fault);
 			break;
 		}
 	}

@@ -27,8 +27,8 @@ void manifest_track_close(struct manifest_track *t);
 
 /*
  * HAUL_NOT_ANNOUNCED   an index that is not the next one, a parent that is not the directory now open, a link to a
- * later entry, an owner without a name. HAUL_BAD_VALUE       names out of order, too deep, a directory's count that
- * does not agree. HAUL_OVERFLOW, HAUL_NO_MEMORY
+ * later entry, an owner without a name, a problem in a directory that is not open. HAUL_BAD_VALUE       names out of
+ * order, too deep, a directory's count that does not agree. HAUL_OVERFLOW, HAUL_NO_MEMORY
  */
 HAUL_MUST_USE haul_status manifest_track_records(struct manifest_track *t, const struct msg_manifest *m,
 						 struct haul_fault *fault);

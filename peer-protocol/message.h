@@ -252,7 +252,7 @@ struct msg_owners {
 	size_t owner_count;
 };
 
-enum manifest_record_type { RECORD_ENTRY = 1, RECORD_DIR_END = 2 };
+enum manifest_record_type { RECORD_ENTRY = 1, RECORD_DIR_END = 2, RECORD_PROBLEM = 3 };
 enum entry_flags { ENTRY_SPARSE = 1 << 0, ENTRY_HAS_SOURCE_ID = 1 << 1, ENTRY_HAS_ROOT = 1 << 2 };
 
 struct extra_digest {
@@ -288,11 +288,19 @@ struct manifest_dir_end {
 	uint32_t error;     /* enum haul_code, with !is_complete */
 };
 
+/* Something of the source that is left out, so that the receiver can name it. */
+struct manifest_problem {
+	uint64_t directory; /* index of one that is open; HAUL_NO_INDEX: the job's root */
+	struct text name;
+	uint32_t code; /* enum haul_code */
+};
+
 struct manifest_record {
 	enum manifest_record_type type;
 	union {
 		struct manifest_entry entry;
 		struct manifest_dir_end dir_end;
+		struct manifest_problem problem;
 	};
 };
 

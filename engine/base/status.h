@@ -47,6 +47,9 @@
 	X(WRONG_KIND, 116, "another kind of file stands there")                                                        \
 	X(CORRUPT, 117, "digest does not match")                                                                       \
 	X(RESERVED_NAME, 118, "name is reserved for haul")                                                             \
+	X(LINK_DANGLES, 119, "a symbolic link that leads nowhere")                                                     \
+	X(LINK_LOOP, 120, "a symbolic link that leads in a circle")                                                    \
+	X(LINK_LEADS_OUT, 121, "a symbolic link that leads out of the share")                                          \
 	/* peer-protocol 200..299 */                                                                                   \
 	X(BAD_FRAME, 200, "malformed frame")                                                                           \
 	X(BAD_MOVE, 201, "message not allowed in this state")                                                          \

@@ -148,6 +148,15 @@ setup() {
 	check -f "$HERE/Renamed/day/clip"
 }
 
+@test "pull: where contents merge, the second file for a taken name is named" {
+	mkdir "$SHARE/m1" "$SHARE/m2"
+	echo one >"$SHARE/m1/same"
+	echo two >"$SHARE/m2/same"
+	expect 3 haul copy nas:inbox/m1/ nas:inbox/m2/ "$HERE/merged"
+	check "$(cat "$HERE/merged/same")" = one
+	err_has same
+}
+
 @test "by address instead of name" {
 	expect 0 haul copy Footage "haul://127.0.0.1:$AGENT_PORT/inbox/addr"
 	check -f "$SHARE/addr/Footage/day/clip"

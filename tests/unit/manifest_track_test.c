@@ -49,6 +49,28 @@ static void a_tree_in_canonical_order_passes(void **state)
 	manifest_track_close(&t);
 }
 
+static struct manifest_record problem_record(uint64_t directory)
+{
+	return (struct manifest_record){ .type = RECORD_PROBLEM,
+					 .problem = { .directory = directory, .name = { "p", 1 }, .code = 1 } };
+}
+
+/* Told in any directory that is open, counted in none. */
+static void a_problem_lies_in_an_open_directory(void **state)
+{
+	struct manifest_track t;
+
+	(void)state;
+	fill(&t);
+	assert_ok(feed(&t, problem_record(2)));
+	assert_ok(feed(&t, problem_record(0)));
+	assert_ok(feed(&t, problem_record(ROOT)));
+	assert_code(feed(&t, problem_record(1)), HAUL_NOT_ANNOUNCED);
+	assert_ok(feed(&t, dir_end_record(2, 1)));
+	assert_code(feed(&t, problem_record(2)), HAUL_NOT_ANNOUNCED);
+	manifest_track_close(&t);
+}
+
 static void an_empty_manifest_passes(void **state)
 {
 	struct manifest_track t;
@@ -198,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_in_canonical_order_passes),
 		cmocka_unit_test(an_empty_manifest_passes),
+		cmocka_unit_test(a_problem_lies_in_an_open_directory),
 		cmocka_unit_test(what_is_out_of_order_is_refused),
 		cmocka_unit_test(an_end_must_be_of_the_open_directory_with_its_count),
 		cmocka_unit_test(references_lead_back),

@@ -202,6 +202,14 @@ static const struct message manifest = {
 	.type = MSG_MANIFEST,
 	.manifest = { .records = records, .record_count = COUNT(records) },
 };
+static const struct manifest_record problems[] = {
+	{ .type = RECORD_PROBLEM,
+	  .problem = { .directory = HAUL_NO_INDEX, .name = T("m"), .code = HAUL_CODE_LINK_DANGLES } },
+};
+static const struct message manifest_problem = {
+	.type = MSG_MANIFEST,
+	.manifest = { .records = problems, .record_count = COUNT(problems) },
+};
 static const struct message manifest_end = {
 	.type = MSG_MANIFEST_END,
 	.manifest_end = { .entries = 3, .bytes = 1048577 },

@@ -109,7 +109,7 @@ static void assert_scan(struct fixture *f, const struct scan_source *sources, si
 static void an_empty_tree_is_its_end(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 
 	assert_scan(f, &source, 1, "-1 end  0\n");
 	assert_scan(f, NULL, 0, "-1 end  0\n");
@@ -118,7 +118,7 @@ static void an_empty_tree_is_its_end(void **state)
 static void siblings_come_in_byte_order(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 
 	temp_text(f->tree.fd, "b", "x");
 	temp_text(f->tree.fd, "B", "x");
@@ -149,7 +149,7 @@ static void siblings_come_in_byte_order(void **state)
 static void haul_s_own_names_are_left_out(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 
 	temp_dir(f->tree.fd, ".haul");
 	temp_text(f->tree.fd, ".haul/x", "x");
@@ -162,7 +162,7 @@ static void haul_s_own_names_are_left_out(void **state)
 static void every_kind_is_told(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 
 	assert_int_equal(mkfifoat(f->tree.fd, "fifo", 0600), 0);
 	temp_link(f->tree.fd, "link", "/etc/passwd");
@@ -174,10 +174,10 @@ static void every_kind_is_told(void **state)
 static void one_source_lands_under_its_name(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source dir = { f->tree.fd, "x/dir", "as" };
-	const struct scan_source file = { f->tree.fd, "x/dir/file", "as" };
-	const struct scan_source link = { f->tree.fd, "x/link", "as" };
-	const struct scan_source whole = { f->tree.fd, "", "as" };
+	const struct scan_source dir = { f->tree.fd, "x/dir", "as", LINKS_KEPT };
+	const struct scan_source file = { f->tree.fd, "x/dir/file", "as", LINKS_KEPT };
+	const struct scan_source link = { f->tree.fd, "x/link", "as", LINKS_KEPT };
+	const struct scan_source whole = { f->tree.fd, "", "as", LINKS_KEPT };
 
 	temp_dir(f->tree.fd, "x");
 	temp_dir(f->tree.fd, "x/dir");
@@ -194,9 +194,9 @@ static void one_source_lands_under_its_name(void **state)
 static void sources_merge(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source sources[] = { { f->tree.fd, "one", NULL },
-					       { f->tree.fd, "two", NULL },
-					       { f->tree.fd, "three", "d" } };
+	const struct scan_source sources[] = { { f->tree.fd, "one", NULL, LINKS_KEPT },
+					       { f->tree.fd, "two", NULL, LINKS_KEPT },
+					       { f->tree.fd, "three", "d", LINKS_KEPT } };
 
 	temp_dir(f->tree.fd, "one");
 	temp_dir(f->tree.fd, "one/d");
@@ -229,9 +229,9 @@ static void sources_merge(void **state)
 static void a_clash_with_a_directory_comes_before_its_contents(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source sources[] = { { f->tree.fd, "one", NULL },
-					       { f->tree.fd, "two", NULL },
-					       { f->tree.fd, "three", NULL } };
+	const struct scan_source sources[] = { { f->tree.fd, "one", NULL, LINKS_KEPT },
+					       { f->tree.fd, "two", NULL, LINKS_KEPT },
+					       { f->tree.fd, "three", NULL, LINKS_KEPT } };
 
 	temp_dir(f->tree.fd, "one");
 	temp_dir(f->tree.fd, "one/d");
@@ -253,7 +253,8 @@ static void a_clash_with_a_directory_comes_before_its_contents(void **state)
 static void two_sources_of_one_name_clash(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source sources[] = { { f->tree.fd, "one", "x" }, { f->tree.fd, "two", "x" } };
+	const struct scan_source sources[] = { { f->tree.fd, "one", "x", LINKS_KEPT },
+					       { f->tree.fd, "two", "x", LINKS_KEPT } };
 
 	temp_text(f->tree.fd, "one", "1");
 	temp_text(f->tree.fd, "two", "2");
@@ -263,9 +264,9 @@ static void two_sources_of_one_name_clash(void **state)
 static void a_missing_source_is_a_problem(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source sources[] = { { f->tree.fd, "none", NULL },
-					       { f->tree.fd, "gone", "x" },
-					       { f->tree.fd, "file", NULL } };
+	const struct scan_source sources[] = { { f->tree.fd, "none", NULL, LINKS_KEPT },
+					       { f->tree.fd, "gone", "x", LINKS_KEPT },
+					       { f->tree.fd, "file", NULL, LINKS_KEPT } };
 
 	temp_text(f->tree.fd, "file", "x");
 	assert_scan(f, sources, 3,
@@ -281,17 +282,18 @@ static void a_landing_name_is_checked(void **state)
 	struct scan *s;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct scan_source source = { f->tree.fd, "", bad[i] };
+		const struct scan_source source = { f->tree.fd, "", bad[i], LINKS_KEPT };
 
 		assert_code(scan_new(&source, 1, &s, &fault), HAUL_BAD_VALUE);
 	}
-	assert_code(scan_new(&(struct scan_source){ f->tree.fd, "", ".HAUL" }, 1, &s, &fault), HAUL_RESERVED_NAME);
+	assert_code(scan_new(&(struct scan_source){ f->tree.fd, "", ".HAUL", LINKS_KEPT }, 1, &s, &fault),
+		    HAUL_RESERVED_NAME);
 }
 
 static void what_vanishes_is_a_problem(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 	struct scan *s = new_scan(&source, 1);
 
 	temp_text(f->tree.fd, "a", "x");
@@ -306,7 +308,7 @@ static void what_vanishes_is_a_problem(void **state)
 static void a_directory_that_becomes_a_link_is_not_followed(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "in", NULL };
+	const struct scan_source source = { f->tree.fd, "in", NULL, LINKS_KEPT };
 	struct scan *s;
 
 	temp_dir(f->tree.fd, "in");
@@ -325,7 +327,7 @@ static void a_directory_that_becomes_a_link_is_not_followed(void **state)
 static void a_directory_that_is_exchanged_is_told(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "in", NULL };
+	const struct scan_source source = { f->tree.fd, "in", NULL, LINKS_KEPT };
 	struct scan *s;
 
 	temp_dir(f->tree.fd, "in");
@@ -342,7 +344,7 @@ static void a_directory_that_is_exchanged_is_told(void **state)
 
 static void scan_unreadable(struct fixture *f)
 {
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 
 	run(f, new_scan(&source, 1));
 	if (strcmp(f->log, "0<-1 d closed = 0:closed\n"
@@ -407,7 +409,7 @@ static void depth_takes_few_handles(void **state)
 {
 	enum { DEPTH = 1500 };
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 	unsigned before = temp_count(AT_FDCWD, "/proc/self/fd"), most = 0, entries = 0, ends = 0;
 	struct scan_item item;
 	struct scan *s;
@@ -432,7 +434,7 @@ static void depth_takes_few_handles(void **state)
 static void what_is_too_deep_is_told(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 	unsigned problems = 0, entries = 0, incomplete = 0;
 	struct scan_item item;
 	struct scan *s;
@@ -456,7 +458,7 @@ static void what_is_too_deep_is_told(void **state)
 static void a_lost_directory_is_told_once(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "in", NULL };
+	const struct scan_source source = { f->tree.fd, "in", NULL, LINKS_KEPT };
 	unsigned problems = 0, lost_names = 0;
 	struct scan_item item;
 	struct scan *s;
@@ -498,7 +500,7 @@ static void a_directory_of_many_files_is_linear(void **state)
 {
 	enum { FILES = 50000 };
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 	struct mallinfo2 before = mallinfo2(), after;
 	unsigned entries = 0;
 	struct scan_item item;
@@ -532,7 +534,7 @@ static void a_directory_of_many_files_is_linear(void **state)
 static void a_scan_may_be_dropped_half_way(void **state)
 {
 	struct fixture *f = *state;
-	const struct scan_source source = { f->tree.fd, "", NULL };
+	const struct scan_source source = { f->tree.fd, "", NULL, LINKS_KEPT };
 	unsigned before = temp_count(AT_FDCWD, "/proc/self/fd");
 	struct scan *s;
 

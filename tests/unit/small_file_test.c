@@ -67,7 +67,8 @@ static int tear_down(void **state)
 static haul_status read_it(struct fixture *x)
 {
 	x->len = SIZE_MAX;
-	return small_file_read(x->root, "d/f", &x->seen, x->buf, CAP, &x->len, &x->facts);
+	return small_file_read(&(struct source_place){ x->root, "d/f", LINKS_KEPT }, &x->seen, x->buf, CAP, &x->len,
+			       &x->facts);
 }
 
 static void content_and_facts_come_back(void **state)

@@ -197,10 +197,11 @@ All steps went well. What this made is removed, but for build/ and the packages.
 On two real machines (port 42850/tcp open on the receiving one):
 
   both         sudo cmake --install build
+  workstation  haul id                                # its device id
   nas          haul share add inbox /srv/inbox
-  workstation  haul id                  # prints the line to paste on the nas; add: --allow inbox=writer
-  nas          hauld                    # or: systemctl enable --now hauld
-  nas          haul id                  # prints the line to paste on the workstation
+  nas          haul peer add ID --name workstation --allow inbox=writer
+  nas          hauld                                  # or: systemctl enable --now hauld
+  workstation  haul peer add ...                      # the line that "peer add" printed on the nas
   workstation  haul copy Footage nas:inbox/day1
   workstation  haul verify Footage nas:inbox/day1/Footage
 TEXT

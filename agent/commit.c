@@ -30,8 +30,7 @@ static void finish_contents(struct commit *c)
 
 	if (c->small_count && !c->cfg.no_sync)
 		all = place_sync_all(c->cfg.place);
-	list_each(pos, &c->group)
-	{
+	list_each (pos, &c->group) {
 		struct recv_entry *e = entry_at(pos);
 		haul_status st = HAUL_OK;
 
@@ -81,8 +80,7 @@ static haul_status give_name(struct commit *c, struct recv_entry *e)
 
 static void give_names(struct commit *c)
 {
-	list_each(pos, &c->group)
-	{
+	list_each (pos, &c->group) {
 		struct recv_entry *e = entry_at(pos);
 		haul_status st = haul_failed(e->code) && e->commit != COMMIT_DISCARD ? HAUL_OK : give_name(c, e);
 
@@ -96,8 +94,7 @@ static haul_status sync_parents(struct commit *c)
 {
 	haul_status st = HAUL_OK;
 
-	list_each(pos, &c->group)
-	{
+	list_each (pos, &c->group) {
 		struct recv_entry *e = entry_at(pos);
 
 		if (e->commit == COMMIT_BIG && haul_ok(e->code) && haul_ok(st))
@@ -113,8 +110,7 @@ static void sync_names(struct commit *c)
 
 	if (c->cfg.no_sync)
 		return;
-	list_each(pos, &c->group)
-	{
+	list_each (pos, &c->group) {
 		enum commit_kind kind = entry_at(pos)->commit;
 
 		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD) || entry_at(pos)->dir->was_made;
@@ -122,7 +118,8 @@ static void sync_names(struct commit *c)
 	st = all ? place_sync_all(c->cfg.place) : sync_parents(c);
 	if (haul_ok(st))
 		return;
-	list_each(pos, &c->group) entry_at(pos)->code = st;
+	list_each (pos, &c->group)
+		entry_at(pos)->code = st;
 }
 
 static void deliver_committed(struct mail *m, void *ctx)

@@ -45,6 +45,8 @@ struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);
 	/* A source that could not be looked at or merged; sender's end only. */
 	void (*on_problem)(void *ctx, const char *path, haul_status code);
+	/* A choice and its reason, one line; NULL is fine. */
+	void (*on_explain)(void *ctx, const char *text);
 	/* Exactly once: the end. After HAUL_OK the link has been finished; after a failure it is still open or gone. */
 	void (*on_end)(void *ctx, haul_status st, const struct haul_fault *fault);
 };

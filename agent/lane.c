@@ -110,8 +110,7 @@ void lane_maybe_end(struct lane *l)
 
 	/* END first, whichever end says it: a wire that closes without it looks cut to the peer. */
 	if (l->phase == LANE_FINISHING && is_idle) {
-		list_each(pos, &l->wires)
-		{
+		list_each (pos, &l->wires) {
 			struct wire *w = list_item(pos, struct wire, link);
 
 			if (w->has_ended)
@@ -123,7 +122,10 @@ void lane_maybe_end(struct lane *l)
 	lane_over(l);
 }
 
-/* Time spent in poll since the last round belongs to what the lane then waited for; the rest was work. */
+/*
+ * Once a round, before the loop sleeps: what was queued goes to the kernel, whoever queued it. Then the account of
+ * time: what was spent in poll since the last round belongs to what the lane then waited for; the rest was work.
+ */
 static void on_prepare(uv_prepare_t *handle)
 {
 	struct lane *l = handle->data;
@@ -132,6 +134,8 @@ static void on_prepare(uv_prepare_t *handle)
 
 	*slots[l->waits_for] += waited;
 	l->idle_seen_ns = idle;
+	if (l->engine)
+		engine_submit(l->engine);
 	if (l->job->role == LANE_SENDS)
 		l->waits_for = l->sending   ? LANE_WAITS_FOR_PEER
 			       : l->in_work ? LANE_WAITS_FOR_DISK
@@ -160,7 +164,6 @@ static void on_engine(uv_poll_t *handle, int status, int events)
 		send_fill(l);
 		send_pump(l);
 	}
-	engine_submit(l->engine);
 	lane_maybe_end(l);
 }
 
@@ -171,12 +174,10 @@ static void on_rate_timer(uv_timer_t *handle)
 	l->is_waiting_for_rate = false;
 	if (l->job->role == LANE_SENDS) {
 		send_pump(l);
-		engine_submit(l->engine);
 		lane_maybe_end(l);
 		return;
 	}
-	list_each(pos, &l->wires)
-	{
+	list_each (pos, &l->wires) {
 		struct wire *w = list_item(pos, struct wire, link);
 
 		if (w->channel && !w->is_starved)
@@ -218,7 +219,6 @@ static void deliver_wake(struct mail *m, void *ctx)
 		return;
 	send_fill(l);
 	send_pump(l);
-	engine_submit(l->engine);
 }
 
 void lane_wake(struct lane *l)

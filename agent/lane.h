@@ -71,7 +71,7 @@ struct lane_report {
 	uint64_t offset;
 	haul_status status;
 	int os_errno;
-	struct haul_fault fault;
+	struct haul_fault fault; /* JOINED: its text names the engine's back end */
 	struct lane_times times; /* ENDED */
 	struct grant *grant;     /* RELEASED */
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];

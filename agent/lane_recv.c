@@ -617,8 +617,6 @@ void recv_pump(struct wire *w)
 	mail_deliver_all(l, &mails);
 	while (recv_some(w))
 		;
-	if (l->phase != LANE_OVER)
-		engine_submit(l->engine);
 	lane_maybe_end(l);
 }
 
@@ -636,8 +634,7 @@ void recv_block_freed(struct lane *l)
 		item = list_pop_front(&l->hungry);
 		compare_start(list_item(item, struct recv_block, link), block);
 	}
-	list_each(pos, &l->wires)
-	{
+	list_each (pos, &l->wires) {
 		struct wire *w = list_item(pos, struct wire, link);
 		struct lane_header header;
 

@@ -280,7 +280,6 @@ static void on_pack_done(uv_work_t *work, int status)
 	}
 	send_fill(l);
 	send_pump(l);
-	engine_submit(l->engine);
 	lane_maybe_end(l);
 }
 
@@ -300,32 +299,38 @@ static void start_pack(struct send_block *b)
 	l->in_work++;
 }
 
+/* One unit of work into one free block; false: neither is there, or the lane has failed. */
+static bool take_one(struct lane *l)
+{
+	struct block *block = block_take(&l->share);
+	struct send_work work;
+	struct send_block *b;
+
+	if (!block)
+		return false;
+	if (!block_queue_take(l->job->queue, &work)) {
+		block_put(block);
+		return false;
+	}
+	b = send_block_new(l, &work, work.pack ? LANE_SENT_PACK : LANE_SENT);
+	if (!b) {
+		block_put(block);
+		drop_work(&work);
+		lane_fail(l, HAUL_NO_MEMORY, NULL);
+		return false;
+	}
+	b->block = block;
+	if (work.pack)
+		start_pack(b);
+	else
+		start_block(b);
+	return true;
+}
+
 void send_fill(struct lane *l)
 {
-	while (l->phase == LANE_RUNNING && l->wire) {
-		struct block *block = block_take(&l->share);
-		struct send_work work;
-		struct send_block *b;
-
-		if (!block)
-			return;
-		if (!block_queue_take(l->job->queue, &work)) {
-			block_put(block);
-			return;
-		}
-		b = send_block_new(l, &work, work.pack ? LANE_SENT_PACK : LANE_SENT);
-		if (!b) {
-			block_put(block);
-			drop_work(&work);
-			lane_fail(l, HAUL_NO_MEMORY, NULL);
-			return;
-		}
-		b->block = block;
-		if (work.pack)
-			start_pack(b);
-		else
-			start_block(b);
-	}
+	while (l->phase == LANE_RUNNING && l->wire && take_one(l))
+		;
 }
 
 /* ---- encrypting ---- */
@@ -451,8 +456,7 @@ static bool next_block(struct lane *l)
 {
 	struct list *item;
 
-	list_each(pos, &l->wires)
-	{
+	list_each (pos, &l->wires) {
 		struct wire *w = list_item(pos, struct wire, link);
 
 		if (w->channel && w->epoch < l->wire->epoch && send_end(w))

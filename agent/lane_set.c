@@ -26,6 +26,8 @@ static void on_report(void *owner, struct lane_report *r)
 
 	switch (r->type) {
 	case LANE_JOINED:
+		if (s->on_explain && s->joined == 0)
+			s->on_explain(s->owner, r->fault.text);
 		lane_report_free(r);
 		if (++s->joined == s->count)
 			s->on_joined(s->owner);

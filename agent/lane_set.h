@@ -18,6 +18,7 @@ struct lane_set {
 	void (*on_ended)(void *owner);  /* all that were started have ended and are freed */
 	void (*on_failed)(void *owner, haul_status st,
 			  const struct haul_fault *fault); /* one ended by itself; stop the job */
+	void (*on_explain)(void *owner, const char *text); /* a choice of the lanes; NULL is fine */
 	void *owner;
 };
 

@@ -41,7 +41,8 @@ static void wire_drop(struct wire *w)
 
 void wire_drop_all(struct lane *l)
 {
-	list_each(pos, &l->wires) wire_drop(list_item(pos, struct wire, link));
+	list_each (pos, &l->wires)
+		wire_drop(list_item(pos, struct wire, link));
 }
 
 void wire_finish(struct wire *w)
@@ -87,7 +88,6 @@ static void on_writable(void *ctx, struct channel *ch)
 	if (l->job->role != LANE_SENDS || !w->channel)
 		return;
 	send_pump(l);
-	engine_submit(l->engine);
 	lane_maybe_end(l);
 }
 
@@ -142,6 +142,7 @@ static void wire_joined(struct wire *w)
 			lane_fail(l, HAUL_NO_MEMORY, NULL);
 			return;
 		}
+		(void)haul_fault_set(&r->fault, HAUL_OK, "%s", engine_backend_text(l->engine));
 		lane_run(l);
 		lane_report_post(r);
 	}
@@ -149,7 +150,6 @@ static void wire_joined(struct wire *w)
 	if (l->job->role == LANE_SENDS) {
 		send_fill(l);
 		send_pump(l);
-		engine_submit(l->engine);
 	}
 	lane_finish_if_asked(l);
 }
@@ -203,8 +203,7 @@ static uint32_t next_epoch(struct lane *l)
 {
 	uint32_t epoch = 0;
 
-	list_each(pos, &l->wires)
-	{
+	list_each (pos, &l->wires) {
 		if (list_item(pos, struct wire, link)->epoch >= epoch)
 			epoch = list_item(pos, struct wire, link)->epoch + 1;
 	}

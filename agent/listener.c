@@ -126,8 +126,7 @@ static void drop_channel(struct listener *l, struct channel *ch)
 /* The table has given the slot away. One that is the owner's already is proven, and never chosen. */
 static void evict(struct listener *l, int slot)
 {
-	list_each(link, &l->newcomers)
-	{
+	list_each (link, &l->newcomers) {
 		struct newcomer *n = list_item(link, struct newcomer, link);
 		struct channel *ch = n->channel;
 
@@ -213,8 +212,7 @@ static void refresh_spoken(struct listener *l)
 {
 	if (l->newcomer_count < REFRESH_FROM)
 		return;
-	list_each(link, &l->newcomers)
-	{
+	list_each (link, &l->newcomers) {
 		struct newcomer *n = list_item(link, struct newcomer, link);
 
 		if (channel_has_spoken(n->channel))
@@ -288,8 +286,7 @@ static void on_connection(uv_stream_t *server, int err)
 
 void listener_authenticated(struct listener *l, struct channel *ch)
 {
-	list_each(link, &l->newcomers)
-	{
+	list_each (link, &l->newcomers) {
 		struct newcomer *n = list_item(link, struct newcomer, link);
 
 		if (n->channel != ch)

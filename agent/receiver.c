@@ -219,6 +219,14 @@ void receiver_set_rights(struct receiver *r, uint64_t rights)
 	atomic_store(&r->store.rights, rights);
 }
 
+void receiver_explain(void *owner, const char *text)
+{
+	struct receiver *r = owner;
+
+	if (r->job->cb.on_explain)
+		r->job->cb.on_explain(r->job->ctx, text);
+}
+
 static void set_up_lanes(struct receiver *r)
 {
 	r->lanes.job = r->job->lane;
@@ -230,6 +238,7 @@ static void set_up_lanes(struct receiver *r)
 	r->lanes.on_joined = on_lanes_joined;
 	r->lanes.on_ended = on_lanes_ended;
 	r->lanes.on_failed = on_lane_failed;
+	r->lanes.on_explain = receiver_explain;
 	lane_set_open(&r->lanes);
 }
 

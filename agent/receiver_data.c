@@ -4,8 +4,12 @@
  */
 #include "agent/receiver_parts.h"
 
+#include "engine/base/escape.h"
+
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- turns ---- */
 
@@ -70,6 +74,21 @@ void receiver_on_looked(struct recv_entry *e)
 	}
 }
 
+/* How a file is written, or read to compare, is said for the first one and whenever it changes. */
+static void explain_mode(struct receiver *r, const struct recv_entry *e)
+{
+	bool is_old = e->verdict == VERDICT_DIGESTS;
+	const char *mode = disk_file_mode_text(is_old ? &e->old : &e->partial.file);
+	char path[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+
+	if (r->mode_told == mode || !r->job->cb.on_explain)
+		return;
+	r->mode_told = mode;
+	(void)snprintf(text, sizeof(text), "%s %s: %s", is_old ? "comparing" : "writing",
+		       haul_escape(e->path, strlen(e->path), path, sizeof(path)), mode);
+	receiver_explain(r, text);
+}
+
 void receiver_on_opened(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
@@ -85,6 +104,7 @@ void receiver_on_opened(struct recv_entry *e)
 			e->code = HAUL_NO_MEMORY;
 	}
 	if (haul_ok(e->code)) {
+		explain_mode(r, e);
 		grant_soon(e);
 		return;
 	}

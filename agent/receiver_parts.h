@@ -48,7 +48,8 @@ struct receiver {
 	size_t open_count, open_cap;
 	bool manifest_ended;
 	uint64_t announced;
-	struct list waiting; /* big files whose turn has not come */
+	struct list waiting;   /* big files whose turn has not come */
+	const char *mode_told; /* --explain: how the last big file was opened */
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
@@ -68,6 +69,7 @@ struct receiver {
 /* receiver.c */
 void receiver_fail(struct receiver *r, haul_status st, const struct haul_fault *fault);
 void receiver_check_end(struct receiver *r);
+void receiver_explain(void *owner, const char *text);
 
 /* receiver_manifest.c */
 void receiver_manifest(struct receiver *r, const struct msg_manifest *m);

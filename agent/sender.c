@@ -198,6 +198,14 @@ static haul_status copy_sources(struct sender *s, const struct scan_source *sour
 	return HAUL_OK;
 }
 
+void sender_explain(void *owner, const char *text)
+{
+	struct sender *s = owner;
+
+	if (s->cfg.cb.on_explain)
+		s->cfg.cb.on_explain(s->cfg.ctx, text);
+}
+
 static void set_up_lanes(struct sender *s, const struct job_config *cfg)
 {
 	s->lanes.job = cfg->lane;
@@ -210,6 +218,7 @@ static void set_up_lanes(struct sender *s, const struct job_config *cfg)
 	s->lanes.on_joined = on_lanes_joined;
 	s->lanes.on_ended = on_lanes_ended;
 	s->lanes.on_failed = on_lane_failed;
+	s->lanes.on_explain = sender_explain;
 	lane_set_open(&s->lanes);
 }
 

@@ -66,8 +66,9 @@ struct sender {
 	struct scan_batch *batches[SOURCE_SCAN_BATCHES]; /* received and not yet announced, oldest first */
 	unsigned batch_count;
 	bool scan_is_over, end_announced, lanes_ready;
-	struct list opens;   /* struct send_open, waiting */
-	unsigned open_files; /* being opened or read */
+	struct list opens;     /* struct send_open, waiting */
+	const char *mode_told; /* --explain: how the last big file was read */
+	unsigned open_files;   /* being opened or read */
 	unsigned in_pool;
 	struct entry_failure failures[JOB_BATCH_RECORDS]; /* to be sent */
 	size_t failure_count;
@@ -83,6 +84,7 @@ struct sender {
 /* sender.c */
 void sender_fail(struct sender *s, haul_status st, const struct haul_fault *fault);
 void sender_check_end(struct sender *s);
+void sender_explain(void *owner, const char *text);
 void sender_maybe_farewell(struct sender *s);
 
 /* sender_manifest.c */

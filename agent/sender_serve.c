@@ -6,10 +6,12 @@
  */
 #include "agent/sender_parts.h"
 
+#include "engine/base/escape.h"
 #include "engine/follow.h"
 #include "peer-protocol/lane_frame.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,6 +125,20 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	return HAUL_OK;
 }
 
+/* How a file is read is said for the first one and whenever it changes. */
+static void explain_mode(struct sender *s, const struct send_open *o)
+{
+	const char *mode = disk_file_mode_text(&o->file);
+	char path[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+
+	if (s->mode_told == mode || !s->cfg.cb.on_explain)
+		return;
+	s->mode_told = mode;
+	(void)snprintf(text, sizeof(text), "reading %s: %s", haul_escape(o->path, strlen(o->path), path, sizeof(path)),
+		       mode);
+	sender_explain(s, text);
+}
+
 static void on_opened(uv_work_t *work, int status)
 {
 	struct send_open *o = work->data;
@@ -132,8 +148,10 @@ static void on_opened(uv_work_t *work, int status)
 
 	(void)status;
 	s->in_pool--;
-	if (haul_ok(st) && s->state == SENDER_RUNNING && e)
+	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
+		explain_mode(s, o);
 		st = queue_file(s, o);
+	}
 	if (haul_failed(st) && e && s->state == SENDER_RUNNING)
 		sender_entry_failed(s, e, st);
 	send_open_free(o);

@@ -186,8 +186,7 @@ static void start_asking(struct server_session *s, const struct message *m)
 /* The job that a lane says it belongs to; the same device only. */
 static struct server_session *job_session(struct server *server, const uint8_t *session_id, const uint8_t *device_id)
 {
-	list_each(pos, &server->sessions)
-	{
+	list_each (pos, &server->sessions) {
 		struct server_session *s = list_item(pos, struct server_session, link);
 
 		if (s->state == SESSION_RUNNING && s->job &&

@@ -263,8 +263,7 @@ static unsigned place_in_queue(struct server *server, const struct server_sessio
 {
 	unsigned place = 1;
 
-	list_each(pos, &server->sessions)
-	{
+	list_each (pos, &server->sessions) {
 		const struct server_session *s = list_item(pos, struct server_session, link);
 
 		if (s == of)
@@ -291,8 +290,7 @@ static void admit_or_queue(struct server_session *s)
 
 void server_admit_next(struct server *server)
 {
-	list_each(pos, &server->sessions)
-	{
+	list_each (pos, &server->sessions) {
 		struct server_session *s = list_item(pos, struct server_session, link);
 
 		if (s->state != SESSION_QUEUED || s->said_error)

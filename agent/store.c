@@ -234,8 +234,10 @@ static void look_file(struct store *s, struct recv_entry *e)
 		verdict_failed(e, HAUL_EXISTS); /* what is there is none of this device's business */
 	else if (e->has_seen)
 		look_there(s, e);
-	else if (may_create(s, e))
+	else if (may_create(s, e)) {
+		e->may_replace = may(s, RIGHT_OVERWRITE); /* another device may put it there meanwhile */
 		want_content(s, e);
+	}
 }
 
 /* ---- the thread ---- */

@@ -47,7 +47,7 @@ struct transfer {
 	struct dial_trust *trust;
 	struct tls_config *tls;
 	struct control_link *link;
-	bool link_has_ended;             /* its on_end has come */
+	bool link_has_ended; /* its on_end has come */
 	struct sockaddr_storage address;
 	char peer_name[64];
 	uint8_t device_id[32];

@@ -340,6 +340,14 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	transfer_close_job(t);
 }
 
+static void on_explain(void *ctx, const char *text)
+{
+	struct transfer *t = ctx;
+
+	if (t->req->want_explain && t->obs->on_explain)
+		t->obs->on_explain(t->obs->ctx, text);
+}
+
 static enum engine_backend backend_of(const char *name)
 {
 	if (name && !strcmp(name, "ring"))
@@ -384,7 +392,10 @@ static void fill_config(struct transfer *t, const struct msg_accept *m, struct j
 			  .connect_timeout_ms = t->req->connect_timeout_ms },
 		.scratch_dir = t->home->state_dir,
 		.direct = (enum direct_mode)t->req->direct,
-		.cb = { .on_entry = transfer_on_entry, .on_problem = transfer_on_problem, .on_end = on_job_end },
+		.cb = { .on_entry = transfer_on_entry,
+			.on_problem = transfer_on_problem,
+			.on_explain = on_explain,
+			.on_end = on_job_end },
 		.ctx = t,
 	};
 	memcpy(cfg->lane.session_id, m->session_id, sizeof(m->session_id));

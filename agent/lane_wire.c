@@ -195,7 +195,8 @@ static unsigned wire_count(const struct lane *l)
 {
 	unsigned count = 0;
 
-	list_each(pos, &l->wires) count++;
+	list_each (pos, &l->wires)
+		count++;
 	return count;
 }
 

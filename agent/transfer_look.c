@@ -3,51 +3,46 @@
 
 #include "agent/exit_class.h"
 #include "engine/base/escape.h"
+#include "engine/beneath.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 enum { SUGGEST_NAMES = 16 }; /* names of the source that are looked for at the destination */
 
-static enum entry_kind kind_of(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return ENTRY_FILE;
-	case S_IFDIR:
-		return ENTRY_DIRECTORY;
-	case S_IFLNK:
-		return ENTRY_LINK;
-	case S_IFIFO:
-		return ENTRY_FIFO;
-	case S_IFSOCK:
-		return ENTRY_SOCKET;
-	case S_IFCHR:
-		return ENTRY_CHAR_DEVICE;
-	default:
-		return ENTRY_BLOCK_DEVICE;
-	}
-}
-
-/* lstat without the slashes at the end, which would follow a link. */
-static int look(const char *path, struct stat *ret_stat)
+/* Facts of the thing itself: without the slashes at the end, which would follow a link. */
+static haul_status look(const char *path, struct entry_facts *ret_facts)
 {
 	size_t len = strlen(path);
+	haul_status st;
 	char *copy;
-	int failed;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	copy = strndup(path, len);
 	if (!copy)
-		return -1;
-	failed = lstat(copy, ret_stat);
+		return HAUL_NO_MEMORY;
+	st = beneath_stat_at(AT_FDCWD, copy, ret_facts);
 	free(copy);
-	return failed;
+	return st;
+}
+
+/* Facts of what the path leads to, links followed. */
+static haul_status look_through(const char *path, struct entry_facts *ret_facts)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	haul_status st;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	st = beneath_stat_handle(fd, ret_facts);
+	(void)close(fd);
+	return st;
 }
 
 static void add_source(struct transfer *t, const struct place_spec *spec, const struct landing_place *place)
@@ -83,17 +78,18 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 {
 	struct landing_place p = { .text = spec->text, .path = spec->path, .has_slash = spec->has_slash };
 	char shown[HAUL_FAULT_TEXT_MAX / 2];
-	struct stat st;
+	struct entry_facts facts;
+	haul_status st = look(spec->path, &facts);
 
-	if (look(spec->path, &st)) {
-		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)),
-			       haul_status_from_errno(errno));
+	if (haul_failed(st)) {
+		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), st);
 		return;
 	}
 	p.is_there = true;
-	p.kind = kind_of(st.st_mode);
-	if (p.kind == ENTRY_LINK && stat(spec->path, &st) == 0)
-		p.target_kind = kind_of(st.st_mode);
+	p.kind = facts.kind;
+	errno = 0;
+	if (p.kind == ENTRY_LINK && haul_ok(look_through(spec->path, &facts)))
+		p.target_kind = facts.kind;
 	if (p.kind == ENTRY_LINK && t->req->follow_links && !p.target_kind) {
 		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), unfollowed(errno));
 		return;
@@ -105,16 +101,16 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 static bool look_local_destination(struct transfer *t)
 {
 	const struct place_spec *spec = t->req->destination;
-	struct stat st;
+	struct entry_facts facts;
 
 	t->local_destination = strdup(spec->path);
 	if (!t->local_destination)
 		return false;
 	t->destination =
 	    (struct landing_place){ .text = spec->text, .path = t->local_destination, .has_slash = spec->has_slash };
-	if (stat(spec->path, &st) == 0) {
+	if (haul_ok(look_through(spec->path, &facts))) {
 		t->destination.is_there = true;
-		t->destination.kind = kind_of(st.st_mode);
+		t->destination.kind = facts.kind;
 	}
 	return true;
 }

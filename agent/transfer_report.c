@@ -121,7 +121,7 @@ void transfer_fill_report(struct transfer *t)
 	if (!t->req->dry_run)
 		r->files_sent = all->files_sent;
 	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent;
-	r->files_failed = all->files_failed;
+	r->files_failed = t->req->verb == TRANSFER_VERIFY ? t->files_told : all->files_failed; /* different is not failed */
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;
 	r->bytes_sent = all->bytes_sent;

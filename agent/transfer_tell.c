@@ -204,6 +204,7 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		return;
 	}
 	if (e->outcome == OUTCOME_FAILED && haul_failed(e->code)) {
+		t->files_told += e->kind == ENTRY_FILE;
 		tell_failed(t, e);
 		return;
 	}

@@ -72,6 +72,7 @@ haul_status console_close(struct console *c)
 static void put_line(struct console *c, bool on_terminal, const char *color, const char *text)
 {
 	if (on_terminal) {
+		(void)fflush(c->out); /* where both go to one place, what was said first stands first */
 		console_progress(c, "");
 		if (c->has_color && *color)
 			(void)fprintf(c->err, "%s%s\x1b[0m\n", color, text);

@@ -28,7 +28,7 @@ followed() { cp -aL "$1" "$2"; }
 	expect 0 haul copy -L "$T/src" nas:inbox
 	check -z "$(find "$SHARE/src" -type l)"
 	same "$T/want" "$SHARE/src"
-	err_lacks "link"
+	err_lacks "is a link"
 	# The second time nothing is sent; without -L links are links.
 	expect 0 haul copy -L --json "$T/src" nas:inbox
 	done_is files_sent 0 files_failed 0

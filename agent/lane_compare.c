@@ -1,0 +1,140 @@
+/*
+ * Comparing with the file that is there: by leaf digests, and, for the first differing offset of a leaf that is known
+ * to differ, byte by byte.
+ */
+#include "agent/lane_recv_parts.h"
+
+#include "engine/hash_tree.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void compare_in_pool(uv_work_t *work)
+{
+	struct recv_block *b = work->data;
+	uint64_t offset = b->header.first_leaf * HAUL_LEAF_BYTES, i;
+	size_t len = (size_t)b->header.bytes;
+	uint8_t *own = malloc(len ? len : 1);
+	ssize_t got;
+
+	if (!own) {
+		b->report->status = HAUL_NO_MEMORY;
+		return;
+	}
+	got = pread(b->held->grant->file->fd, own, len, (off_t)offset);
+	b->report->status = got < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+	for (i = 0; got > 0 && i < (uint64_t)got; i++) {
+		if (own[i] != (b->block ? b->block->data[i] : 0))
+			break;
+	}
+	b->report->offset = offset + i;
+	b->report->bad_leaves = i < b->header.bytes || b->held->grant->file->facts.size != b->held->grant->size;
+	free(own);
+}
+
+void recv_compare_bytes(struct recv_block *b)
+{
+	int fd = b->held->grant->file->fd;
+
+	/* The file may be open for direct reads; a leaf read for comparing is small and unaligned in memory. */
+	b->report->type = LANE_DIFFERS;
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT);
+	atomic_store(&b->held->grant->file->is_direct, false);
+	recv_start_pool(b, compare_in_pool);
+}
+
+static uint64_t own_leaf_bytes(const struct recv_block *b, uint32_t leaf)
+{
+	uint64_t offset = (b->header.first_leaf + leaf) * HAUL_LEAF_BYTES, size = b->held->grant->file->facts.size;
+
+	if (offset >= size)
+		return 0;
+	return size - offset < HAUL_LEAF_BYTES ? size - offset : HAUL_LEAF_BYTES;
+}
+
+static void compare_leaves(struct recv_block *b, uint64_t got)
+{
+	for (uint32_t i = 0; i < b->header.leaf_count; i++) {
+		uint64_t len = own_leaf_bytes(b, i);
+		struct haul_digest digest;
+
+		if (len == lane_leaf_bytes(&b->header, i) && (uint64_t)i * HAUL_LEAF_BYTES + len <= got) {
+			leaf_digest(b->block->data + (size_t)i * HAUL_LEAF_BYTES, len, &digest);
+			if (digest_equal(&digest, &b->report->digests[i]))
+				continue;
+		}
+		b->report->bad_leaves |= 1u << i;
+	}
+}
+
+static void on_compare_read(struct lane_op *op, const struct engine_done *done)
+{
+	struct recv_block *b = list_item(op, struct recv_block, op);
+
+	if (haul_failed(done->status)) {
+		b->report->type = LANE_FILE_FAILED;
+		b->report->status = done->status;
+		b->report->os_errno = done->os_errno;
+	} else {
+		compare_leaves(b, done->bytes);
+	}
+	recv_block_report(b);
+}
+
+void recv_compare_start(struct recv_block *b, struct block *block)
+{
+	struct lane *l = b->lane;
+	uint64_t len = 0;
+	haul_status st;
+
+	b->block = block;
+	for (uint32_t i = 0; i < b->header.leaf_count; i++)
+		len += own_leaf_bytes(b, i);
+	if (len == 0) {
+		compare_leaves(b, 0);
+		recv_block_report(b);
+		return;
+	}
+	assert(len <= block->cap);
+	b->op.done = on_compare_read;
+	st = engine_read(l->engine, b->held->grant->file, block->data, (size_t)len,
+			 b->header.first_leaf * HAUL_LEAF_BYTES, &b->op);
+	if (haul_failed(st)) {
+		b->report->type = LANE_FILE_FAILED;
+		b->report->status = st;
+		recv_block_report(b);
+		return;
+	}
+	l->in_work++;
+}
+
+void recv_digests_arrived(struct wire *w, const struct lane_update *up)
+{
+	struct lane *l = w->lane;
+	struct recv_block *b = recv_block_new(l, up->header);
+	struct block *block;
+
+	if (!b) {
+		lane_fail(l, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	b->report->type = LANE_COMPARED;
+	memcpy(b->report->digests, up->digests, up->header->leaf_count * sizeof(up->digests[0]));
+	b->held = held_get(l, b->header.entry, b->header.attempt);
+	if (!b->held) {
+		recv_block_free(b);
+		return;
+	}
+	b->held->in_work++;
+	block = block_take(&l->share);
+	if (block) {
+		recv_compare_start(b, block);
+		return;
+	}
+	list_push_back(&l->hungry, &b->link);
+	wire_starve(w);
+}

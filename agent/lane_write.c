@@ -1,0 +1,100 @@
+/*
+ * Blocks of big files: each leaf is checked when it is whole and still in cache, the good ones are written with as few
+ * requests as they allow, the wrong ones are reported.
+ */
+#include "agent/lane_recv_parts.h"
+
+#include "engine/hash_tree.h"
+
+void recv_check_leaf(struct recv_block *b, const struct lane_update *up)
+{
+	struct haul_digest digest;
+
+	leaf_digest(up->leaf_data, up->leaf_bytes, &digest);
+	b->report->digests[up->leaf] = up->digests[up->leaf];
+	if (!digest_equal(&digest, &up->digests[up->leaf]))
+		b->report->bad_leaves |= 1u << up->leaf;
+}
+
+void recv_write_done(struct lane_op *op, const struct engine_done *done)
+{
+	struct recv_block *b = list_item(op, struct recv_block, op);
+
+	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
+		b->report->type = LANE_FILE_FAILED;
+		b->report->status = done->status;
+		b->report->os_errno = done->os_errno;
+	}
+	if (--b->writes_left == 0)
+		recv_block_report(b);
+}
+
+/* One request per run of good leaves; a run the engine has no room for counts as bad and is asked for again. */
+static void write_runs(struct recv_block *b)
+{
+	struct lane *l = b->lane;
+	uint32_t count = b->header.leaf_count, *bad = &b->report->bad_leaves;
+
+	b->writes_left = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t first = i;
+		uint64_t len = 0;
+
+		for (; i < count && !(*bad & 1u << i); i++)
+			len += lane_leaf_bytes(&b->header, i);
+		if (!len)
+			continue;
+		if (haul_failed(engine_write(l->engine, b->held->grant->file,
+					     b->block->data + (size_t)first * HAUL_LEAF_BYTES, (size_t)len,
+					     (b->header.first_leaf + first) * HAUL_LEAF_BYTES, &b->op))) {
+			*bad |= ((1u << (i - first)) - 1) << first;
+			continue;
+		}
+		b->writes_left++;
+		l->in_work++;
+	}
+	if (--b->writes_left == 0)
+		recv_block_report(b);
+}
+
+/* The block is whole: what happens to it is what it was granted for. */
+void recv_block_arrived(struct recv_block *b)
+{
+	b->held = held_get(b->lane, b->header.entry, b->header.attempt);
+	if (!b->held) {
+		struct lane *l = b->lane;
+
+		recv_block_free(b);
+		recv_block_freed(l);
+		return;
+	}
+	b->held->in_work++;
+	if (b->held->grant->mode == GRANT_BYTES)
+		recv_compare_bytes(b);
+	else
+		write_runs(b);
+}
+
+/* Leaves of zeros: a new partial reads as zeros there already. */
+void recv_zeros_arrived(struct wire *w, const struct lane_header *header)
+{
+	struct lane *l = w->lane;
+	struct recv_block *b = recv_block_new(l, header);
+
+	if (!b) {
+		lane_fail(l, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < header->leaf_count; i++)
+		leaf_digest_zeros(lane_leaf_bytes(header, i), &b->report->digests[i]);
+	b->held = held_get(l, header->entry, header->attempt);
+	if (!b->held) {
+		recv_block_free(b);
+		return;
+	}
+	b->held->in_work++;
+	if (b->held->grant->mode == GRANT_BYTES)
+		recv_compare_bytes(b);
+	else
+		recv_block_report(b);
+}

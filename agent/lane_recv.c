@@ -11,9 +11,7 @@
  */
 #include "agent/lane_recv_parts.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 void recv_block_free(struct recv_block *b)
 {

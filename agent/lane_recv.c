@@ -156,9 +156,19 @@ static bool recv_act(struct wire *w, const struct lane_update *up)
 	case LANE_HAS_ENDED:
 		w->has_ended = true;
 		wire_finish(w);
-		return false;
+		return true; /* to see that nothing follows */
 	}
 	return false;
+}
+
+/* Nothing may follow END: unread, it would hide the end of the stream for ever. */
+static void recv_after_end(struct wire *w)
+{
+	struct haul_fault fault = { 0 };
+	uint8_t byte;
+
+	if (w->has_ended && channel_read(w->channel, &byte, 1))
+		lane_fail(w->lane, haul_fault_set(&fault, HAUL_BAD_FRAME, "data after the end of a lane"), &fault);
 }
 
 static bool recv_some(struct wire *w)
@@ -173,8 +183,10 @@ static bool recv_some(struct wire *w)
 	if (lane_is_over(l) || !w->channel || w->is_starved)
 		return false;
 	lane_session_want(&w->rx, &at, &len);
-	if (!len)
+	if (!len) {
+		recv_after_end(w);
 		return false;
+	}
 	if (!lane_rate_allows(l, &len)) {
 		channel_pause(w->channel);
 		return false;

@@ -30,6 +30,7 @@ void link_end(struct control_link *l, haul_status why, const struct haul_fault *
 	l->state = LINK_ENDED;
 	(void)uv_timer_stop(&l->timer);
 	copy.status = why;
+	l->end_fault = copy;
 	l->cb->on_end(l->ctx, l, why, &copy);
 }
 
@@ -331,6 +332,13 @@ void control_link_set_callbacks(struct control_link *l, const struct control_lin
 {
 	l->cb = cb;
 	l->ctx = ctx;
+}
+
+const struct haul_fault *control_link_failure(const struct control_link *l)
+{
+	bool is_over = l->state == LINK_FAILING || l->state == LINK_ENDED;
+
+	return is_over && haul_failed(l->end_fault.status) ? &l->end_fault : NULL;
 }
 
 struct control_session *control_link_session(struct control_link *l)

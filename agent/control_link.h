@@ -57,6 +57,9 @@ HAUL_MUST_USE haul_status control_link_detach(struct control_link *l, const stru
 /* A new owner: called from now on; `cb` and `ctx` are held. */
 void control_link_set_callbacks(struct control_link *l, const struct control_link_callbacks *cb, void *ctx);
 
+/* Why the link has failed, as soon as it has and its last words still leave; NULL otherwise. Borrowed. */
+const struct haul_fault *control_link_failure(const struct control_link *l);
+
 struct control_session *control_link_session(struct control_link *l);
 struct channel *control_link_channel(struct control_link *l);
 const uint8_t *control_link_device(const struct control_link *l); /* 32 bytes: the peer's device id */

@@ -333,7 +333,13 @@ static haul_status open_destination(struct transfer *t, struct haul_fault *fault
 static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault)
 {
 	struct transfer *t = ctx;
+	const struct haul_fault *broken = t->link ? control_link_failure(t->link) : NULL;
 
+	if (broken && st.code == HAUL_CODE_LOST) {
+		/* A peer that broke a rule closes its lanes on hearing so: the rule is what the user is told. */
+		st = broken->status;
+		fault = broken;
+	}
 	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;

@@ -1,0 +1,753 @@
+/* A hostile sender: names, manifests, lane frames, ends. Every job has one lane and blocks of 1 MiB. */
+#include "evil_script.h"
+
+#include "engine/hash_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct job j;
+
+static int ended(int verdict)
+{
+	job_close(&j);
+	return verdict;
+}
+
+static bool begin(struct evil *e)
+{
+	const struct msg_job m = evil_push(e);
+
+	return job_begin(&j, e, &m) && job_lanes(&j) && job_hear(&j, MSG_CREDIT);
+}
+
+static int judged(void)
+{
+	return ended(job_verdict(&j));
+}
+
+/* ---- names ---- */
+
+static int name(struct evil *e, const char *text, size_t len)
+{
+	return begin(e) && job_raw_name(&j, text, len) ? judged() : ended(V_FAULT);
+}
+
+static int name_dots(struct evil *e)
+{
+	return name(e, "..", 2);
+}
+
+static int name_dot(struct evil *e)
+{
+	return name(e, ".", 1);
+}
+
+static int name_slash(struct evil *e)
+{
+	return name(e, "a/b", 3);
+}
+
+static int name_up_and_out(struct evil *e)
+{
+	return name(e, "../../outside/canary", 20);
+}
+
+static int name_empty(struct evil *e)
+{
+	return name(e, "", 0);
+}
+
+static int name_nul(struct evil *e)
+{
+	return name(e, "a\0b", 3);
+}
+
+static int name_of_256_bytes(struct evil *e)
+{
+	char text[256];
+
+	memset(text, 'n', sizeof(text));
+	return name(e, text, sizeof(text));
+}
+
+static int name_reserved(struct evil *e)
+{
+	return name(e, ".haul", 5);
+}
+
+static int name_reserved_in_capitals(struct evil *e)
+{
+	return name(e, ".HAUL-part", 10);
+}
+
+/* ---- the manifest ---- */
+
+static int announced(void)
+{
+	return job_announce(&j) ? judged() : ended(V_FAULT);
+}
+
+static int parent_never_announced(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_FILE, 7, "file", 1);
+	return announced();
+}
+
+static int below(struct evil *e, enum entry_kind kind)
+{
+	struct manifest_entry *top;
+
+	if (!begin(e))
+		return ended(V_FAULT);
+	top = job_add(&j, kind, HAUL_NO_INDEX, "top", 0);
+	if (kind == ENTRY_LINK)
+		top->link_target = (struct text){ "../../outside", 13 };
+	(void)job_add(&j, ENTRY_FILE, 0, "below", 1);
+	return announced();
+}
+
+static int below_a_file(struct evil *e)
+{
+	return below(e, ENTRY_FILE);
+}
+
+static int below_a_link(struct evil *e)
+{
+	return below(e, ENTRY_LINK);
+}
+
+static int index_left_out(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "file", 1)->index = 1;
+	return announced();
+}
+
+static int same_name_twice(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "same", 1);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "same", 1);
+	return announced();
+}
+
+static int names_in_disorder(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "b", 1);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "a", 1);
+	return announced();
+}
+
+static int directory_ends_twice(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "dir", 0);
+	job_add_end(&j, 0, 0);
+	job_add_end(&j, 0, 0);
+	return announced();
+}
+
+static int directory_counts_wrong(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "dir", 0);
+	job_add_end(&j, 0, 3);
+	return announced();
+}
+
+static int end_with_open_directory(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "dir", 0);
+	(void)job_announce(&j);
+	(void)job_announce_end(&j);
+	return judged();
+}
+
+static int end_counts_wrong(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	j.entry_count = 5;
+	(void)job_announce_end(&j);
+	return judged();
+}
+
+static int entry_after_the_end(struct evil *e)
+{
+	if (!begin(e) || !job_announce_end(&j))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "late", 1);
+	return announced();
+}
+
+static int owner_without_name(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "file", 1)->owner = 3;
+	return announced();
+}
+
+/* Files that are wished for and never come: no result, so no more credit than at the beginning. */
+static int more_than_granted(struct evil *e)
+{
+	char names[1000][16];
+
+	if (!begin(e))
+		return ended(V_FAULT);
+	for (unsigned round = 0; round < 40; round++) {
+		static struct manifest_record records[1000];
+		const struct message m = { .type = MSG_MANIFEST, .manifest = { records, 1000 } };
+
+		for (unsigned i = 0; i < 1000; i++) {
+			struct manifest_entry *entry;
+
+			(void)snprintf(names[i], sizeof(names[i]), "%08u", round * 1000 + i);
+			j.record_count = 0;
+			entry = job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, names[i], 1);
+			records[i] = (struct manifest_record){ .type = RECORD_ENTRY, .entry = *entry };
+		}
+		if (!talk_say(&j.control, &m))
+			break;
+	}
+	return judged();
+}
+
+static int devices_are_not_made(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	job_add(&j, ENTRY_BLOCK_DEVICE, HAUL_NO_INDEX, "sda", 0)->rdev = 0x800;
+	(void)job_add(&j, ENTRY_SOCKET, HAUL_NO_INDEX, "sock", 0);
+	if (!job_announce(&j) || !job_announce_end(&j) || !job_hear(&j, MSG_RESULT))
+		return ended(V_FAULT);
+	if (j.results[0].code != HAUL_CODE_UNSUPPORTED)
+		return ended(V_FAULT);
+	return ended(job_agree(&j));
+}
+
+/* The link stands in the share, as text; what is announced below a directory of its name goes nowhere. */
+static int directory_where_a_link_stands(struct evil *e)
+{
+	char path[4096];
+
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)snprintf(path, sizeof(path), "%s/%s/dir", e->share_dir, e->name);
+	if (symlink("../../outside", path))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "dir", 0);
+	(void)job_add(&j, ENTRY_FILE, 0, "planted", 10);
+	job_add_end(&j, 0, 1);
+	if (!job_announce(&j) || !job_announce_end(&j))
+		return ended(V_FAULT);
+	while (j.result_count < 2) {
+		if (!job_hear(&j, MSG_RESULT))
+			return ended(V_FAULT);
+	}
+	return j.results[0].outcome == OUTCOME_FAILED && j.results[1].outcome == OUTCOME_FAILED ? ended(job_agree(&j))
+												: ended(V_FAULT);
+}
+
+static int setuid_is_left_out(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "whole", 100)->mode = 06755;
+	if (!job_announce(&j) || !job_announce_end(&j) || !job_hear(&j, MSG_WANT) ||
+	    !lane_pack(&j.lanes[0], 0, 0, 100, false))
+		return ended(V_FAULT);
+	return ended(job_agree(&j));
+}
+
+/* ---- data ---- */
+
+/* One file "big" of `size` bytes, announced, its WANT heard. */
+static bool wanted(struct evil *e, uint64_t size)
+{
+	if (!begin(e))
+		return false;
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "big", size);
+	return job_announce(&j) && job_announce_end(&j) && job_hear(&j, MSG_WANT);
+}
+
+enum { BIG = 3 * MIB + 10 };
+
+static int honest(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	return ended(job_agree(&j));
+}
+
+static int corrupt_leaf_once(struct evil *e)
+{
+	const struct message *m;
+
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, leaf == 2);
+	m = job_hear(&j, MSG_WANT);
+	if (!m || m->want.want_count != 1 || m->want.wants[0].kind != WANT_RANGES ||
+	    m->want.wants[0].ranges[0].first != 2 || m->want.wants[0].ranges[0].count != 1)
+		return ended(V_FAULT);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 2, 1, 0);
+	return ended(job_agree(&j));
+}
+
+/* The file fails with CORRUPT, and the job goes on to its end. */
+static int failed_as_corrupt(void)
+{
+	if (!j.result_count && !job_hear(&j, MSG_RESULT))
+		return judged();
+	if (j.results[0].outcome != OUTCOME_FAILED || j.results[0].code != HAUL_CODE_CORRUPT)
+		return ended(V_FAULT);
+	return ended(job_agree(&j));
+}
+
+static int corrupt_leaf_always(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, leaf == 1);
+	while (!j.result_count && j.control.end == TALK_OPEN) {
+		const struct message *m = talk_hear(&j.control, VERDICT_MS);
+
+		if (m && m->type == MSG_WANT)
+			(void)lane_block(&j.lanes[0], 0, m->want.wants[0].attempt, BIG, 1, 1, 1);
+		else if (m && m->type == MSG_RESULT)
+			j.results[j.result_count++] = m->result.results[0];
+	}
+	return failed_as_corrupt();
+}
+
+static int pack(struct evil *e, unsigned bad_times)
+{
+	if (!wanted(e, 100))
+		return ended(V_FAULT);
+	for (unsigned attempt = 0; attempt <= bad_times; attempt++) {
+		if (!lane_pack(&j.lanes[0], 0, attempt, 100, attempt < bad_times))
+			return ended(V_FAULT);
+		if (attempt < bad_times) {
+			const struct message *m = talk_hear(&j.control, VERDICT_MS);
+
+			if (m && m->type == MSG_RESULT) {
+				j.results[j.result_count++] = m->result.results[0];
+				return failed_as_corrupt();
+			}
+		}
+	}
+	return ended(job_agree(&j));
+}
+
+static int corrupt_small_file_once(struct evil *e)
+{
+	return pack(e, 1);
+}
+
+static int corrupt_small_file_always(struct evil *e)
+{
+	return pack(e, 10);
+}
+
+/* What had arrived of it must not get the file's name when the lane ends in a fault. */
+static int half_then_nonsense(struct evil *e)
+{
+	uint8_t nonsense[LANE_HEADER_BYTES] = { 77 };
+
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 3; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	(void)talk_write(&j.lanes[0], nonsense, sizeof(nonsense));
+	return judged();
+}
+
+static int lane_cut_in_a_leaf(struct evil *e)
+{
+	const struct lane_header h = { .type = LANE_BLOCK, .algorithm = 1, .leaf_count = 1, .bytes = MIB };
+	static uint8_t half[MIB / 2];
+
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 1, 1, 0);
+	(void)lane_header(&j.lanes[0], &h);
+	(void)talk_write(&j.lanes[0], half, sizeof(half));
+	talk_close(&j.lanes[0]);
+	return judged();
+}
+
+/* A frame after the WANT. */
+static int frame(struct evil *e, const struct lane_header *h)
+{
+	return wanted(e, BIG) && lane_header(&j.lanes[0], h) ? judged() : ended(V_FAULT);
+}
+
+static int block_of_unknown_entry(struct evil *e)
+{
+	return frame(
+	    e, &(struct lane_header){ .type = LANE_BLOCK, .algorithm = 1, .entry = 9, .leaf_count = 1, .bytes = MIB });
+}
+
+static int block_beyond_the_end(struct evil *e)
+{
+	return frame(e, &(struct lane_header){
+			    .type = LANE_BLOCK, .algorithm = 1, .first_leaf = 4, .leaf_count = 1, .bytes = MIB });
+}
+
+static int block_beyond_all_numbers(struct evil *e)
+{
+	return frame(e, &(struct lane_header){ .type = LANE_BLOCK,
+					       .algorithm = 1,
+					       .first_leaf = MESSAGE_LEAVES_MAX - 1,
+					       .leaf_count = 1,
+					       .bytes = MIB });
+}
+
+static int last_leaf_too_long(struct evil *e)
+{
+	return frame(e, &(struct lane_header){
+			    .type = LANE_BLOCK, .algorithm = 1, .first_leaf = 3, .leaf_count = 1, .bytes = MIB });
+}
+
+static int block_longer_than_agreed(struct evil *e)
+{
+	return frame(e, &(struct lane_header){ .type = LANE_BLOCK, .algorithm = 1, .leaf_count = 2, .bytes = 2 * MIB });
+}
+
+static int digests_instead_of_bytes(struct evil *e)
+{
+	return frame(e, &(struct lane_header){ .type = LANE_DIGESTS, .algorithm = 1, .leaf_count = 1, .bytes = MIB });
+}
+
+static int pack_of_a_big_file(struct evil *e)
+{
+	return wanted(e, BIG) && lane_pack(&j.lanes[0], 0, 0, 100, false) ? judged() : ended(V_FAULT);
+}
+
+static int pack_of_another_size(struct evil *e)
+{
+	return wanted(e, 100) && lane_pack(&j.lanes[0], 0, 0, 99, false) ? judged() : ended(V_FAULT);
+}
+
+static int pack_never_asked_for(struct evil *e)
+{
+	return wanted(e, 100) && lane_pack(&j.lanes[0], 6, 0, 100, false) ? judged() : ended(V_FAULT);
+}
+
+static int pack_sizes_do_not_add_up(struct evil *e)
+{
+	const struct lane_header h = { .type = LANE_PACK, .algorithm = 1, .bytes = 200, .count = 1 };
+	struct lane_pack_item item = { .bytes = 100 };
+	uint8_t bytes[LANE_PACK_ITEM_BYTES + 200] = { 0 };
+
+	lane_pack_item_encode(&item, bytes);
+	return wanted(e, 100) && lane_header(&j.lanes[0], &h) && talk_write(&j.lanes[0], bytes, sizeof(bytes))
+		   ? judged()
+		   : ended(V_FAULT);
+}
+
+static int same_file_twice_in_a_pack(struct evil *e)
+{
+	const struct lane_header h = { .type = LANE_PACK, .algorithm = 1, .bytes = 20, .count = 2 };
+	struct lane_pack_item item = { .bytes = 10 };
+	uint8_t bytes[2 * LANE_PACK_ITEM_BYTES + 20];
+
+	content_fill(bytes + 2 * LANE_PACK_ITEM_BYTES, 0, 10);
+	content_fill(bytes + 2 * LANE_PACK_ITEM_BYTES + 10, 0, 10);
+	leaf_digest(bytes + 2 * LANE_PACK_ITEM_BYTES, 10, &item.digest);
+	lane_pack_item_encode(&item, bytes);
+	lane_pack_item_encode(&item, bytes + LANE_PACK_ITEM_BYTES);
+	if (!wanted(e, 10) || !lane_header(&j.lanes[0], &h) || !talk_write(&j.lanes[0], bytes, sizeof(bytes)))
+		return ended(V_FAULT);
+	return ended(job_agree(&j));
+}
+
+/* A leaf once more, with other bytes and a digest that fits them: whichever was there, nobody calls it proven. */
+static int other_content_for_a_leaf(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 0);
+	(void)lane_header(&j.lanes[0],
+			  &(struct lane_header){
+			      .type = LANE_BLOCK, .flags = LANE_ZERO, .algorithm = 1, .leaf_count = 1, .bytes = MIB });
+	if (!job_hear(&j, MSG_RESULT) || j.results[0].outcome != OUTCOME_FAILED)
+		return judged();
+	return ended(job_agree(&j));
+}
+
+static int same_leaf_many_times(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (unsigned i = 0; i < 20; i++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 0);
+	for (uint64_t leaf = 1; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	return ended(job_agree(&j));
+}
+
+/* Data of an attempt that was never wished for is dropped, and the right one counts. */
+static int block_of_another_attempt(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	(void)lane_block(&j.lanes[0], 0, 9, BIG, 0, 1, 0);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	return ended(job_agree(&j));
+}
+
+static int data_after_end(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	(void)lane_end(&j.lanes[0]);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 1);
+	talk_close(&j.lanes[0]);
+	return ended(job_agree(&j));
+}
+
+/* A file of 16 leaves is there; with checksum its digests are wished for, and come 16 at once for blocks of one. */
+static int too_many_digests_for_a_block(struct evil *e)
+{
+	const struct lane_header h = { .type = LANE_DIGESTS, .algorithm = 1, .leaf_count = 16, .bytes = 16 * MIB };
+	struct msg_job m = evil_push(e);
+	uint8_t digests[16 * 16] = { 0 };
+
+	if (!wanted(e, 16 * MIB))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 16; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, 16 * MIB, leaf, 1, 0);
+	if (job_agree(&j) != V_DONE)
+		return ended(V_FAULT);
+	job_close(&j);
+	m.flags = JOB_CHECKSUM;
+	if (!job_begin(&j, e, &m) || !job_lanes(&j))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_FILE, HAUL_NO_INDEX, "big", 16 * MIB);
+	if (!job_announce(&j) || !job_announce_end(&j) || !job_hear(&j, MSG_WANT))
+		return ended(V_FAULT);
+	(void)lane_header(&j.lanes[0], &h);
+	(void)talk_write(&j.lanes[0], digests, sizeof(digests));
+	return judged();
+}
+
+static int failed_never_announced(struct evil *e)
+{
+	const struct entry_failure f = { .entry = 3, .code = HAUL_CODE_IO };
+	const struct message m = { .type = MSG_FAILED, .failed = { &f, 1 } };
+
+	return begin(e) && talk_say(&j.control, &m) ? judged() : ended(V_FAULT);
+}
+
+static int failed_in_the_middle(struct evil *e)
+{
+	const struct entry_failure f = { .entry = 0, .code = HAUL_CODE_IO };
+	const struct message m = { .type = MSG_FAILED, .failed = { &f, 1 } };
+
+	if (!wanted(e, BIG) || !lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 0) || !talk_say(&j.control, &m) ||
+	    !job_hear(&j, MSG_RESULT))
+		return ended(V_FAULT);
+	return j.results[0].code == HAUL_CODE_IO ? ended(job_agree(&j)) : ended(V_FAULT);
+}
+
+/* ---- moves ---- */
+
+static int move(struct evil *e, const struct message *m)
+{
+	return begin(e) && talk_say(&j.control, m) ? judged() : ended(V_FAULT);
+}
+
+static int result_from_the_sender(struct evil *e)
+{
+	const struct entry_result r = { 0 };
+
+	return move(e, &(struct message){ .type = MSG_RESULT, .result = { &r, 1 } });
+}
+
+static int want_from_the_sender(struct evil *e)
+{
+	const struct want w = { .kind = WANT_WHOLE };
+
+	return move(e, &(struct message){ .type = MSG_WANT, .want = { &w, 1 } });
+}
+
+static int credit_from_the_sender(struct evil *e)
+{
+	return move(e, &(struct message){ .type = MSG_CREDIT, .credit = { 1, 1 } });
+}
+
+static int end_too_early(struct evil *e)
+{
+	return move(e, &(struct message){ .type = MSG_JOB_END });
+}
+
+static int done_too_early(struct evil *e)
+{
+	return move(e, &(struct message){ .type = MSG_DONE });
+}
+
+static int job_within_a_job(struct evil *e)
+{
+	return move(e, &(struct message){ .type = MSG_JOB, .job = evil_push(e) });
+}
+
+static int lookup_within_a_job(struct evil *e)
+{
+	const struct text top = { "", 0 };
+
+	return move(e, &(struct message){ .type = MSG_LOOKUP, .lookup = { { "inbox", 5 }, &top, 1 } });
+}
+
+static int another_root_at_the_end(struct evil *e)
+{
+	struct message m = { .type = MSG_JOB_END };
+
+	if (!begin(e) || !job_announce_end(&j) || !lane_end(&j.lanes[0]))
+		return ended(V_FAULT);
+	talk_finish(&j.lanes[0]);
+	if (!job_hear(&j, MSG_JOB_END))
+		return ended(V_FAULT);
+	m.job_end = j.peer_end;
+	m.job_end.root.bytes[0] ^= 1;
+	return talk_say(&j.control, &m) ? judged() : ended(V_FAULT);
+}
+
+static const struct message cancel = { .type = MSG_CANCEL, .cancel = { HAUL_CODE_INTERRUPTED } };
+
+static int cancel_at_once(struct evil *e)
+{
+	const struct msg_job m = evil_push(e);
+
+	return job_begin(&j, e, &m) && talk_say(&j.control, &cancel) ? judged() : ended(V_FAULT);
+}
+
+static int cancel_with_lanes(struct evil *e)
+{
+	return move(e, &cancel);
+}
+
+static int cancel_with_data_on_the_way(struct evil *e)
+{
+	if (!wanted(e, BIG))
+		return ended(V_FAULT);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 0);
+	(void)lane_block(&j.lanes[0], 0, 0, BIG, 1, 1, 0);
+	return talk_say(&j.control, &cancel) ? judged() : ended(V_FAULT);
+}
+
+static int cancel_twice(struct evil *e)
+{
+	return begin(e) && talk_say(&j.control, &cancel) && talk_say(&j.control, &cancel) ? judged() : ended(V_FAULT);
+}
+
+static int error_in_the_middle(struct evil *e)
+{
+	const struct message m = { .type = MSG_ERROR, .error = { .code = HAUL_CODE_IO } };
+
+	if (!wanted(e, BIG) || !lane_block(&j.lanes[0], 0, 0, BIG, 0, 1, 0) || !talk_say(&j.control, &m))
+		return ended(V_FAULT);
+	job_close(&j);
+	return V_OK;
+}
+
+#define CODE(name) HAUL_CODE_##name
+#define CASE(name, ...)                                                                                                \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
+	}
+#define CASE_ABSENT(name, path, ...)                                                                                   \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, path, NULL, 0                                                            \
+	}
+#define CASE_WHOLE(name, path, size, ...)                                                                              \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, NULL, path, size                                                         \
+	}
+
+const struct evil_case push_cases[] = {
+	CASE(name_dots, CODE(BAD_FRAME)),
+	CASE(name_dot, CODE(BAD_FRAME)),
+	CASE(name_slash, CODE(BAD_FRAME)),
+	CASE(name_up_and_out, CODE(BAD_FRAME)),
+	CASE(name_empty, CODE(BAD_FRAME)),
+	CASE(name_nul, CODE(BAD_FRAME)),
+	CASE(name_of_256_bytes, CODE(BAD_FRAME)),
+	CASE(name_reserved, CODE(RESERVED_NAME)),
+	CASE(name_reserved_in_capitals, CODE(RESERVED_NAME)),
+	CASE(parent_never_announced, CODE(NOT_ANNOUNCED)),
+	CASE(below_a_file, CODE(NOT_ANNOUNCED)),
+	CASE(below_a_link, CODE(NOT_ANNOUNCED)),
+	CASE(index_left_out, CODE(NOT_ANNOUNCED)),
+	CASE(same_name_twice, CODE(BAD_VALUE)),
+	CASE(names_in_disorder, CODE(BAD_VALUE)),
+	CASE(directory_ends_twice, CODE(NOT_ANNOUNCED), CODE(BAD_VALUE)),
+	CASE(directory_counts_wrong, CODE(BAD_VALUE)),
+	CASE(end_with_open_directory, CODE(BAD_VALUE)),
+	CASE(end_counts_wrong, CODE(BAD_VALUE)),
+	CASE(entry_after_the_end, CODE(BAD_MOVE)),
+	CASE(owner_without_name, CODE(NOT_ANNOUNCED)),
+	CASE(more_than_granted, CODE(OVER_CREDIT)),
+	CASE_ABSENT(devices_are_not_made, "sda", V_DONE),
+	CASE_ABSENT(directory_where_a_link_stands, "dir/planted", V_DONE),
+	CASE_WHOLE(setuid_is_left_out, "whole", 100, V_DONE),
+	CASE_WHOLE(honest, "big", BIG, V_DONE),
+	CASE_WHOLE(corrupt_leaf_once, "big", BIG, V_DONE),
+	CASE_ABSENT(corrupt_leaf_always, "big", V_DONE),
+	CASE_WHOLE(corrupt_small_file_once, "big", 100, V_DONE),
+	CASE_ABSENT(corrupt_small_file_always, "big", V_DONE),
+	CASE_ABSENT(half_then_nonsense, "big", CODE(BAD_FRAME)),
+	CASE_ABSENT(lane_cut_in_a_leaf, "big", CODE(LOST)),
+	CASE_ABSENT(block_of_unknown_entry, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(block_beyond_the_end, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(block_beyond_all_numbers, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(last_leaf_too_long, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(block_longer_than_agreed, "big", CODE(BAD_FRAME)),
+	CASE_ABSENT(digests_instead_of_bytes, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(pack_of_a_big_file, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(pack_of_another_size, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(pack_never_asked_for, "big", CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(pack_sizes_do_not_add_up, "big", CODE(BAD_FRAME)),
+	CASE_WHOLE(same_file_twice_in_a_pack, "big", 10, V_DONE),
+	CASE_ABSENT(other_content_for_a_leaf, "big", V_DONE),
+	CASE_WHOLE(same_leaf_many_times, "big", BIG, V_DONE),
+	CASE_WHOLE(block_of_another_attempt, "big", BIG, V_DONE),
+	CASE(data_after_end, V_DONE, CODE(LOST), CODE(BAD_FRAME)),
+	CASE_WHOLE(too_many_digests_for_a_block, "big", 16 * MIB, CODE(BAD_FRAME)),
+	CASE(failed_never_announced, CODE(NOT_ANNOUNCED)),
+	CASE_ABSENT(failed_in_the_middle, "big", V_DONE),
+	CASE(result_from_the_sender, CODE(BAD_MOVE)),
+	CASE(want_from_the_sender, CODE(BAD_MOVE)),
+	CASE(credit_from_the_sender, CODE(BAD_MOVE)),
+	CASE(end_too_early, CODE(BAD_MOVE)),
+	CASE(done_too_early, CODE(BAD_MOVE)),
+	CASE(job_within_a_job, CODE(BAD_MOVE)),
+	CASE(lookup_within_a_job, CODE(BAD_MOVE)),
+	CASE(another_root_at_the_end, CODE(ROOT_MISMATCH)),
+	CASE(cancel_at_once, CODE(CANCELLED)),
+	CASE(cancel_with_lanes, CODE(CANCELLED)),
+	CASE_ABSENT(cancel_with_data_on_the_way, "big", CODE(CANCELLED)),
+	CASE(cancel_twice, CODE(BAD_MOVE), CODE(CANCELLED)),
+	CASE_ABSENT(error_in_the_middle, "big", V_OK),
+	{ 0 },
+};

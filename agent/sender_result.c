@@ -78,17 +78,22 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 		s->cfg.cb.on_entry(s->cfg.ctx, &je);
 }
 
-/* Something only the destination has; told with the directory it lies in. */
-static void tell_surplus(struct sender *s, const struct entry_result *r)
+/* Something only the destination has; told with the directory it lies in. On the wire a path has no terminating NUL. */
+static haul_status tell_surplus(struct sender *s, const struct entry_result *r)
 {
-	const struct job_entry je = { .path = r->detail.at ? r->detail.at : "",
+	char *path = strndup(r->detail.at, r->detail.len);
+	const struct job_entry je = { .path = path,
 				      .outcome = OUTCOME_FAILED,
 				      .changes = r->changes,
 				      .detail = r->detail.at,
 				      .detail_len = r->detail.len };
 
+	if (!path)
+		return HAUL_NO_MEMORY;
 	if (s->cfg.cb.on_entry)
 		s->cfg.cb.on_entry(s->cfg.ctx, &je);
+	free(path);
+	return HAUL_OK;
 }
 
 static haul_status one_result(struct sender *s, const struct entry_result *r)
@@ -96,10 +101,8 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 	struct send_entry *e;
 	haul_status st;
 
-	if (r->changes & CHANGE_SURPLUS) {
-		tell_surplus(s, r);
-		return HAUL_OK;
-	}
+	if (r->changes & CHANGE_SURPLUS)
+		return tell_surplus(s, r);
 	e = index_map_get(&s->window, r->entry);
 	if (!e)
 		return HAUL_NOT_ANNOUNCED;

@@ -80,7 +80,7 @@ setup() {
 @test "only at the destination: listed, exit 0; --exact 4" {
 	echo more >"$SHARE/mixed/surplus"
 	expect 0 haul verify "$T/mixed" nas:inbox/mixed
-	grep -qF surplus "$T/out" "$T/err"
+	grep -qx 'only at the destination: surplus' "$T/out" "$T/err"
 	expect 4 haul verify --exact "$T/mixed" nas:inbox/mixed
 }
 

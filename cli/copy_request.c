@@ -13,7 +13,8 @@
 enum {
 	CONNECT_TIMEOUT_MS = 10 * 1000,
 	TIMEOUT_MS = 300 * 1000,
-	LANES_MAX = 64,
+	LANES_MAX = 16,                  /* as docs/PROTOCOL.md bounds JOB */
+	MODIFY_WINDOW_MAX_S = 24 * 3600, /* the same */
 };
 
 static haul_status bad_value(struct problem *problem, const char *option, const char *value, const char *wanted)
@@ -49,9 +50,9 @@ static haul_status block_option(const struct invocation *inv, uint32_t *ret_byte
 
 	if (!value)
 		return HAUL_OK;
-	if (haul_failed(size_parse(value, &bytes)) || !bytes || bytes % HAUL_LEAF_BYTES ||
+	if (haul_failed(size_parse(value, &bytes)) || bytes < HAUL_LEAF_BYTES || bytes & (bytes - 1) ||
 	    bytes / HAUL_LEAF_BYTES > HAUL_BLOCK_LEAVES_MAX)
-		return bad_value(problem, "--block", value, "a block is 1M to 16M, in whole MiB");
+		return bad_value(problem, "--block", value, "a block is 1M, 2M, 4M, 8M or 16M");
 	*ret_bytes = (uint32_t)bytes;
 	return HAUL_OK;
 }
@@ -65,12 +66,13 @@ static haul_status number_options(const struct invocation *inv, struct transfer_
 	haul_status st;
 
 	if (lanes && haul_failed(number_parse(lanes, 1, LANES_MAX, &number)))
-		return bad_value(problem, "--lanes", lanes, "from 1 to 64");
+		return bad_value(problem, "--lanes", lanes, "from 1 to 16");
 	t->lanes = (unsigned)number;
 	if (rate && haul_failed(rate_parse(rate, &t->bandwidth_bytes_per_s)))
 		return bad_value(problem, "--bwlimit", rate, "a rate is 10M, 2.5M, 12MB or 5000 (KiB)");
-	if (window && haul_failed(seconds_parse(window, &t->modify_window_s)))
-		return bad_value(problem, "--modify-window", window, "a number of seconds");
+	if (window &&
+	    (haul_failed(seconds_parse(window, &t->modify_window_s)) || t->modify_window_s > MODIFY_WINDOW_MAX_S))
+		return bad_value(problem, "--modify-window", window, "a number of seconds, at most 86400");
 	st = block_option(inv, &t->block_bytes, problem);
 	if (haul_ok(st))
 		st = wait_option(inv, OPT_TIMEOUT, "--timeout", &t->timeout_ms, problem);

@@ -84,7 +84,7 @@ taken() {
 	expect 1 haul copy -e ssh file nas:inbox
 	err_has "TLS"
 	expect 1 haul copy --lanes=many file nas:inbox
-	err_has "--lanes=many" "1 to 64"
+	err_has "--lanes=many" "1 to 16"
 	expect 1 haul copy --progress file nas:inbox
 	err_has "auto, always or never"
 	expect 1 haul copy user@nas:x here
@@ -217,7 +217,7 @@ haul_b_home() {
 	err_has "shares of THIS machine"
 	expect 0 haul share add inbox "$T/work"
 	expect 0 haul peer add "$id" --name nas --address 192.0.2.1 --address '[2001:db8::1]:7' --allow inbox=writer
-	err_has "nas is known." "nas may on inbox: writer" "There run:" "haul peer add" "does not run"
+	err_has "nas is known." "nas may on inbox: writer" "there run:" "haul peer add" "does not run"
 	expect 0 haul peer show nas
 	out_has nas "$id" 192.0.2.1 '[2001:db8::1]:7' inbox=writer
 	expect 0 haul peer allow nas inbox=list,read

@@ -99,11 +99,14 @@ static void one_side_is_a_peer(void **state)
 static void values_are_bounded(void **state)
 {
 	(void)state;
-	check_refused("haul copy --lanes 65 a nas:b", "--lanes=65: from 1 to 64", "");
-	check_refused("haul copy --block 17M a nas:b", "--block=17M: a block is 1M to 16M, in whole MiB", "");
-	check_refused("haul copy --block 1500K a nas:b", "--block=1500K: a block is 1M to 16M, in whole MiB", "");
+	check_refused("haul copy --lanes 17 a nas:b", "--lanes=17: from 1 to 16", "");
+	check_refused("haul copy --block 17M a nas:b", "--block=17M: a block is 1M, 2M, 4M, 8M or 16M", "");
+	check_refused("haul copy --block 3M a nas:b", "--block=3M: a block is 1M, 2M, 4M, 8M or 16M", "");
+	check_refused("haul copy --block 1500K a nas:b", "--block=1500K: a block is 1M, 2M, 4M, 8M or 16M", "");
 	check_refused("haul copy --bwlimit fast a nas:b", "--bwlimit=fast: a rate is 10M, 2.5M, 12MB or 5000 (KiB)",
 		      "");
+	check_refused("haul copy --modify-window 86401 a nas:b",
+		      "--modify-window=86401: a number of seconds, at most 86400", "");
 	check_refused("haul copy --timeout 0 a nas:b", "--timeout=0: a time is 10 (seconds), 500ms, 5m or 1h", "");
 	check_refused("haul copy --as x/y a nas:b", "--as=x/y: it takes one name, without a slash", "");
 	check_refused("haul copy --as x a b nas:b", "--as names a single SRC, here are 2", "Copy them one by one");

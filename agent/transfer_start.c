@@ -5,6 +5,7 @@
 #include "agent/transfer_parts.h"
 
 #include "agent/exit_class.h"
+#include "certs/rights.h"
 #include "engine/base/escape.h"
 
 #include <errno.h>
@@ -58,6 +59,8 @@ static bool nothing_to_compare(struct transfer *t)
 
 	if (t->req->verb != TRANSFER_VERIFY || t->destination.is_there || t->landing.landed[0].name)
 		return false;
+	if (t->is_push && !(t->rights & (RIGHT_LIST | RIGHT_READ)))
+		return false; /* it could not be seen: the answer to JOB says which right is missing */
 	(void)snprintf(text, sizeof(text), "%s: nothing is there to compare with",
 		       haul_escape(dst, strlen(dst), typed, sizeof(typed)));
 	transfer_error(t, EXIT_CLASS_DIFFERENT, HAUL_NOT_FOUND, text, NULL);

@@ -75,6 +75,8 @@ pair_without_rights() {
 	expect 6 haul copy nas:inbox/drop "$T/back"
 	expect "2|6" haul list nas:inbox/drop
 	out_lacks one
+	expect 6 haul verify "$T/dir" nas:inbox/drop/dir
+	err_has "may not" "On nas run"
 	expect 0 haul_b peer allow edit1 inbox=reader
 	expect 0 haul list nas:inbox/drop/dir
 	out_has one

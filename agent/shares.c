@@ -198,7 +198,7 @@ static haul_status prepare_share(const struct share *from, struct share *ret_sha
 				      "%s is not a directory: share the directory it lies in", shown);
 	if (*from->path != '/' && !(cwd = getcwd(NULL, 0)))
 		return haul_fault_errno(fault, errno, "find the current directory");
-	n = cwd && strcmp(from->path, ".") ? asprintf(&share.path, "%s/%s", cwd, from->path)
+	n = cwd && strcmp(from->path, ".") ? asprintf(&share.path, "%s/%s", strcmp(cwd, "/") ? cwd : "", from->path)
 					   : asprintf(&share.path, "%s", cwd ? cwd : from->path);
 	free(cwd);
 	share.name = strdup(from->name);

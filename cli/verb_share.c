@@ -68,7 +68,7 @@ static char *absolute(const char *path)
 
 	if (*path == '/')
 		return strdup(path);
-	if (here && asprintf(&whole, "%s/%s", here, path) < 0)
+	if (here && asprintf(&whole, "%s/%s", strcmp(here, "/") ? here : "", path) < 0)
 		whole = NULL;
 	free(here);
 	return whole;

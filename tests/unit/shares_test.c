@@ -109,9 +109,12 @@ static void test_relative_path_becomes_absolute(void **state)
 	assert_int_equal(chdir(temp.path), 0);
 	assert_true(haul_ok(add("data", "data//", NULL)));
 	assert_true(haul_ok(add("here", ".", NULL)));
+	assert_int_equal(chdir("/"), 0);
+	assert_true(haul_ok(add("top", temp.path + 1, NULL)));
 	assert_int_equal(chdir(old), 0);
 	free(old);
 	l = load();
+	assert_string_equal(l.shares[2].path, temp.path);
 	assert_string_equal(l.shares[0].path, temp_path(&temp, "data"));
 	assert_string_equal(l.shares[1].path, temp.path);
 	shares_free(&l);

@@ -313,8 +313,9 @@ static haul_status listener_bind(struct listener *l, struct haul_fault *fault)
 	if (!err)
 		err = uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&address, &len);
 	if (err)
-		return haul_fault_set(fault, haul_status_from_errno(-err), "cannot listen on %s: %s", l->address_text,
-				      uv_strerror(err));
+		return haul_fault_set(fault, haul_status_from_errno(-err), "cannot listen on %s: %s%s", l->address_text,
+				      uv_strerror(err),
+				      err == UV_EADDRINUSE ? " (by another hauld? else see --listen)" : "");
 	channel_address_format(&address, l->address_text, sizeof(l->address_text));
 	return HAUL_OK;
 }

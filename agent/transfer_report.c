@@ -90,8 +90,8 @@ static void warn(struct transfer *t, uint64_t count, const char *what)
 
 	if (!count || !t->obs->on_warning)
 		return;
-	(void)snprintf(text, sizeof(text), "%llu %s left out: only files, directories and links are copied",
-		       (unsigned long long)count, what);
+	(void)snprintf(text, sizeof(text), "%llu %s%s left out: only files, directories and links are copied",
+		       (unsigned long long)count, what, count == 1 ? "" : "s");
 	t->obs->on_warning(t->obs->ctx, &p);
 }
 
@@ -121,7 +121,8 @@ void transfer_fill_report(struct transfer *t)
 	if (!t->req->dry_run)
 		r->files_sent = all->files_sent;
 	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent;
-	r->files_failed = t->req->verb == TRANSFER_VERIFY ? t->files_told : all->files_failed; /* different is not failed */
+	r->files_failed =
+	    t->req->verb == TRANSFER_VERIFY ? t->files_told : all->files_failed; /* different is not failed */
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;
 	r->bytes_sent = all->bytes_sent;
@@ -130,8 +131,8 @@ void transfer_fill_report(struct transfer *t)
 	r->has_root = all->has_root;
 	r->job_root = all->root;
 	r->limited_by = limit_of(t, all);
-	warn(t, r->specials[0], "fifos");
-	warn(t, r->specials[1], "sockets");
-	warn(t, r->specials[2], "devices");
+	warn(t, r->specials[0], "fifo");
+	warn(t, r->specials[1], "socket");
+	warn(t, r->specials[2], "device");
 	fill_exit(t);
 }

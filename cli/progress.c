@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FORECAST_BYTES = 64 << 20 };
+
 static uint64_t more(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -44,7 +46,8 @@ static void final_text(struct progress *p, const struct transfer_progress *now, 
 	double remaining = (double)(now->bytes_total - less(p->bytes, now->bytes_total));
 
 	p->percent = percent_now(p, now);
-	if (now->rate_bytes_per_s >= 1 && remaining > 0)
+	/* The first few small files say nothing about the rate of the rest. */
+	if (now->rate_bytes_per_s >= 1 && remaining > 0 && (p->percent || p->bytes >= FORECAST_BYTES))
 		(void)snprintf(left, sizeof(left), ", %s left", duration_text(remaining / now->rate_bytes_per_s, time));
 	(void)snprintf(ret_text, cap, "%3u %%  %s of %s, %s%s, %s of %s files", p->percent, size_text(p->bytes, done),
 		       size_text(more(now->bytes_total, p->bytes), total), rate_text(now->rate_bytes_per_s, rate), left,

@@ -56,6 +56,6 @@ void run_tell_agent(const struct home *h, struct console *c)
 	if (home_agent_runs(h, addresses, sizeof(addresses), &pid))
 		console_note(c, "The agent of %s runs (pid %d, %s): it knows at once.", home, pid, addresses);
 	else
-		console_note(c, "The agent of %s does not run: start it with %shauld", home,
+		console_note(c, "The agent of %s does not run; to let others reach this machine: %shauld", home,
 			     h->is_system ? "systemctl start hauld, or " : "");
 }

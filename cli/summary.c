@@ -150,7 +150,7 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 	add_specials(&t, &is_first, r);
 	add(&t, ".");
 	if (r->signal_number)
-		add(&t, " Stopped, %s: the same command goes on from here.", signal_text(r->signal_number));
+		add(&t, " Stopped, %s: the same command sends what is missing.", signal_text(r->signal_number));
 	if (summary_limit(r->limited_by))
 		add(&t, " Limited by: %s.", summary_limit(r->limited_by));
 	if (req->check_again && !r->exit_code && !r->is_dry_run)

@@ -45,8 +45,8 @@ static void prepare_check_again(struct transfer_view *v, const struct transfer_l
 
 	if (count != CHECK_AGAIN_SOURCES || v->request->verb == TRANSFER_VERIFY)
 		return;
-	(void)snprintf(v->check_again, sizeof(v->check_again), "haul verify %s %s",
-		       shell_word(landings->source, from, sizeof(from)),
+	(void)snprintf(v->check_again, sizeof(v->check_again), "haul verify %s%s %s",
+		       *landings->source == '-' ? "-- " : "", shell_word(landings->source, from, sizeof(from)),
 		       shell_word(landings->destination, to, sizeof(to)));
 }
 

@@ -38,7 +38,7 @@ static void print_text(struct console *c, const struct home *h, const struct abo
 	if (a->runs)
 		console_out(c, "agent      runs, pid %d, listening on %s\n", a->pid, a->addresses);
 	else
-		console_out(c, "agent      does not run (start it with hauld)\n");
+		console_out(c, "agent      does not run (needed for others to reach this machine: hauld)\n");
 	console_out(c, "\nOn the other machine run:\n  %s\n", a->paste);
 }
 

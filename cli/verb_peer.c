@@ -90,7 +90,8 @@ static void tell_other_half(const struct home *h, struct console *c, const char 
 	char paste[PASTE_TEXT_MAX];
 
 	if (haul_ok(home_identity(h, &id, &fault)))
-		console_note(c, "%s must know this machine too. There run:\n  %s", name, paste_line(h, &id, paste));
+		console_note(c, "%s must know this machine too. Unless it does, there run:\n  %s", name,
+			     paste_line(h, &id, paste));
 }
 
 static int add_peer(const struct home *h, const struct invocation *inv, struct console *c)

@@ -36,6 +36,16 @@ static void is_provisional_until_the_scan_ends(void **state)
 			    " 25 %  500 B of 2.00 KB, 100 B/s, 15 s left, 50 of 200 files");
 }
 
+static void says_no_time_before_it_can_be_known(void **state)
+{
+	char text[PROGRESS_TEXT_MAX];
+	struct progress p = { 0 };
+
+	(void)state;
+	assert_null(strstr(show(&p, at(500, 1000 * 1000, true), text), "left"));
+	assert_non_null(strstr(show(&p, at(100 << 20, (uint64_t)1 << 40, true), text), "left"));
+}
+
 static void never_goes_backwards(void **state)
 {
 	char text[PROGRESS_TEXT_MAX];
@@ -116,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_provisional_until_the_scan_ends),
+		cmocka_unit_test(says_no_time_before_it_can_be_known),
 		cmocka_unit_test(never_goes_backwards),
 		cmocka_unit_test(never_passes_the_whole),
 		cmocka_unit_test(says_a_hundred_only_when_all_is_done),

@@ -130,7 +130,7 @@ static void an_interruption_is_named(void **state)
 	struct transfer_report r = { .files_total = 9, .elapsed_s = 2, .signal_number = SIGINT, .exit_code = 130 };
 
 	(void)state;
-	check(&req, &r, "9 files, 0 B in 2.0 s: 0 sent. Stopped, interrupted: the same command goes on from here.");
+	check(&req, &r, "9 files, 0 B in 2.0 s: 0 sent. Stopped, interrupted: the same command sends what is missing.");
 }
 
 static void verified_only_when_it_holds_for_every_file(void **state)

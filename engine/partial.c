@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -56,7 +57,23 @@ static void leave_spot(struct partial *f)
 {
 	if (f->owns_dir)
 		(void)close(f->dir_fd);
+	free(f->beside);
 	*f = (struct partial){ 0 };
+}
+
+/* A small file waits for its group's syncs, with thousands of others: not each with a descriptor of its directory. */
+static haul_status let_go_of_directory(struct place *p, struct partial *f, const char *path)
+{
+	if (!f->owns_dir)
+		return HAUL_OK;
+	f->beside = strdup(path);
+	if (!f->beside)
+		return HAUL_NO_MEMORY;
+	f->place = p;
+	(void)close(f->dir_fd);
+	f->owns_dir = false;
+	f->dir_fd = -1;
+	return HAUL_OK;
 }
 
 static haul_status make_room(int fd, uint64_t size, bool is_sparse)
@@ -182,6 +199,8 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 		st = sync_file(fd);
 	if (close(fd) < 0 && haul_ok(st))
 		st = haul_status_from_errno(errno);
+	if (haul_ok(st))
+		st = let_go_of_directory(p, &f, path);
 	if (haul_failed(st))
 		partial_discard(&f);
 	else
@@ -210,23 +229,23 @@ haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bo
 }
 
 /* For file systems that cannot rename without replacing: a second name is as atomic. */
-static int link_then_unlink(const struct partial *f, int dir_fd, const char *name)
+static int link_then_unlink(const struct partial *f, int from_fd, int dir_fd, const char *name)
 {
-	if (linkat(f->dir_fd, f->name, dir_fd, name, 0) < 0)
+	if (linkat(from_fd, f->name, dir_fd, name, 0) < 0)
 		return -1;
-	(void)unlinkat(f->dir_fd, f->name, 0);
+	(void)unlinkat(from_fd, f->name, 0);
 	return 0;
 }
 
 static int give_name(const struct partial *f, int dir_fd, const char *name, enum publish_rule rule)
 {
-	int failed;
+	int from_fd = f->beside ? dir_fd : f->dir_fd, failed;
 
 	if (rule == PUBLISH_REPLACE)
-		return renameat(f->dir_fd, f->name, dir_fd, name);
-	failed = renameat2(f->dir_fd, f->name, dir_fd, name, RENAME_NOREPLACE);
+		return renameat(from_fd, f->name, dir_fd, name);
+	failed = renameat2(from_fd, f->name, dir_fd, name, RENAME_NOREPLACE);
 	if (failed && (errno == EINVAL || errno == ENOSYS))
-		failed = link_then_unlink(f, dir_fd, name);
+		failed = link_then_unlink(f, from_fd, dir_fd, name);
 	return failed;
 }
 
@@ -248,12 +267,24 @@ haul_status partial_publish(struct place *p, struct partial *f, const char *path
 	return st;
 }
 
+static void unlink_beside(const struct partial *f)
+{
+	struct place_parent at = { 0 };
+
+	if (haul_ok(place_parent_get(f->place, f->beside, &at)))
+		(void)unlinkat(at.dir_fd, f->name, 0);
+	place_parent_put(&at);
+}
+
 void partial_discard(struct partial *f)
 {
 	if (!f->name[0])
 		return;
 	if (f->file.fd >= 0)
 		(void)disk_file_close(&f->file);
-	(void)unlinkat(f->dir_fd, f->name, 0);
+	if (f->beside)
+		unlink_beside(f);
+	else
+		(void)unlinkat(f->dir_fd, f->name, 0);
 	leave_spot(f);
 }

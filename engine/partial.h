@@ -47,7 +47,10 @@ struct partial {
 	struct disk_file file;
 	int dir_fd; /* where it lies: the job's directory (borrowed from the place) or the target's own (owned) */
 	bool owns_dir;
-	char name[48]; /* in dir_fd */
+	char *
+	    beside; /* owned; a small one in its target's directory is found by this path: a group may hold thousands */
+	struct place *place; /* held, with `beside` */
+	char name[48];       /* in dir_fd */
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
 };

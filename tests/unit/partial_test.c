@@ -85,6 +85,12 @@ static void large(struct place *p, const char *path, const char *text, struct pa
 	assert_int_equal(pwrite(ret_partial->file.fd, text, strlen(text), 0), strlen(text));
 }
 
+static bool is_in_target(const struct partial *part)
+{
+	return (part->owns_dir || part->beside) && strncmp(part->name, ".haul.", 6) == 0 &&
+	       strlen(part->name) == 6 + 32 + 5;
+}
+
 static void assert_facts(struct place *p, const char *path, uint64_t size)
 {
 	struct entry_facts facts;
@@ -227,11 +233,6 @@ static void links_in_the_path_stop_everything(void **state)
 	assert_int_equal(temp_count(f->tree.fd, "outside"), 0);
 }
 
-static bool is_in_target(const struct partial *part)
-{
-	return part->owns_dir && strncmp(part->name, ".haul.", 6) == 0 && strlen(part->name) == 6 + 32 + 5;
-}
-
 static void a_setgid_directory_hands_its_group_down(void **state)
 {
 	struct fixture *f = *state;
@@ -284,7 +285,7 @@ static void the_private_directory_is_plain(void **state)
 	assert_int_equal(fstatat(f->tree.fd, ".haul", &st, AT_SYMLINK_NOFOLLOW), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	small(f->place, "dir/file", "x", &part);
-	assert_false(part.owns_dir);
+	assert_false(is_in_target(&part));
 	assert_done(partial_publish(f->place, &part, "dir/file", PUBLISH_NO_REPLACE));
 	assert_int_equal(fstatat(f->tree.fd, "dir/file", &st, 0), 0);
 	assert_int_equal(st.st_gid, getegid());
@@ -416,7 +417,7 @@ static void work_in_a_loop(int fd, unsigned who, bool some_die)
 
 		(void)snprintf(path, sizeof(path), "dir/%u-%u", who, i);
 		small(p, path, "x", &part);
-		if (part.owns_dir || haul_failed(partial_publish(p, &part, path, PUBLISH_NO_REPLACE)))
+		if (is_in_target(&part) || haul_failed(partial_publish(p, &part, path, PUBLISH_NO_REPLACE)))
 			_exit(1);
 		if (!some_die || i % 7 != 6)
 			place_close(p);
@@ -713,7 +714,7 @@ static void unreadable(struct fixture *f)
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
 	check(fchmodat(f->tree.fd, "dir", 0300, 0) == 0);
 	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
-	check(part.owns_dir); /* what it hands down cannot be known */
+	check(is_in_target(&part)); /* what it hands down cannot be known */
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	check(haul_ok(place_sync_parent(p, "dir/x")));
 	check(haul_ok(place_finish_directory(p, "dir", &meta, true)));
@@ -730,7 +731,7 @@ static void haul_of_somebody_else(struct fixture *f)
 
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
 	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
-	check(part.owns_dir);
+	check(is_in_target(&part));
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	place_close(p);
 }
@@ -804,6 +805,30 @@ static void no_handles_are_lost(void **state)
 	assert_int_equal(temp_count(AT_FDCWD, "/proc/self/fd"), before);
 }
 
+/* A group of small files waits for its syncs: thousands of them, also where each lies beside its target. */
+static void small_ones_wait_without_handles(void **state)
+{
+	struct fixture *f = *state;
+	unsigned before, entries = temp_count(f->tree.fd, "dir");
+	struct partial parts[20];
+	char path[32];
+
+	assert_int_equal(fchmodat(f->tree.fd, "dir", 02755, 0), 0);
+	small(f->place, "dir/first", "x", &parts[0]);
+	before = temp_count(AT_FDCWD, "/proc/self/fd");
+	for (unsigned i = 1; i < 20; i++) {
+		(void)snprintf(path, sizeof(path), "dir/%u", i);
+		small(f->place, path, "x", &parts[i]);
+		assert_true(is_in_target(&parts[i]));
+	}
+	assert_int_equal(temp_count(AT_FDCWD, "/proc/self/fd"), before);
+	assert_done(partial_publish(f->place, &parts[0], "dir/first", PUBLISH_NO_REPLACE));
+	for (unsigned i = 1; i < 20; i++)
+		partial_discard(&parts[i]);
+	assert_facts(f->place, "dir/first", 1);
+	assert_int_equal(temp_count(f->tree.fd, "dir"), entries + 1);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* More than the disk has: only what is written takes room. */
@@ -859,6 +884,7 @@ int main(void)
 		test(haul_of_another_user_is_left_alone),
 		test(dead_partials_in_targets_go_after_a_day),
 		test(no_handles_are_lost),
+		test(small_ones_wait_without_handles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void sync_names(struct commit *c)
 	if (haul_ok(st))
 		return;
 	list_each (pos, &c->group)
-		entry_at(pos)->code = st;
+		failed(entry_at(pos), st);
 }
 
 static void deliver_committed(struct mail *m, void *ctx)
@@ -152,16 +152,16 @@ static void run_group(struct commit *c)
 	give_names(c);
 	sync_names(c);
 	report_group(c);
-	c->flush_asked = false;
 }
 
-/* The inbox is empty: is the group worth its syncs? */
+/* The inbox is empty: is the group worth its syncs? A flush is for all that was posted, in however many groups. */
 static void on_idle(void *ctx)
 {
 	struct commit *c = ctx;
 
 	if (c->count && (c->flush_asked || c->small_count == 0 || c->small_count >= COMMIT_GROUP_MIN))
 		run_group(c);
+	c->flush_asked = false;
 }
 
 static void deliver_commit(struct mail *m, void *ctx)

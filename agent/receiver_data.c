@@ -325,7 +325,7 @@ static void all_compared(struct recv_entry *e)
 	bool differs = e->first_bad != UINT64_MAX;
 
 	tree_is_full(e);
-	if (!differs && e->seen.size == e->facts.size) {
+	if (!differs && e->seen.size == e->facts.size && e->old.facts.size == e->facts.size) {
 		e->outcome = OUTCOME_PROVEN;
 		release(e, AFTER_RESULT);
 		return;

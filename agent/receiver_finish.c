@@ -101,7 +101,7 @@ static void after_compare(struct recv_entry *e)
 {
 	close_old(e);
 	if (e->receiver->job->verb == JOB_COPY && !(e->receiver->job->flags & JOB_DRY_RUN) &&
-	    e->outcome != OUTCOME_FAILED && e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_replace)
+	    e->outcome != OUTCOME_FAILED && e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_set_meta)
 		receiver_commit(e, COMMIT_META);
 	else
 		receiver_result(e);

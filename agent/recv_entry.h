@@ -78,6 +78,7 @@ struct recv_entry {
 	struct entry_facts seen; /* what is there */
 	bool has_seen;
 	bool may_replace;
+	bool may_set_meta; /* DIGESTS: mode and times, if the content proves equal */
 	/* data */
 	uint32_t attempt;
 	struct grant *grant;

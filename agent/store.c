@@ -139,7 +139,8 @@ static void look_directory(struct store *s, struct recv_entry *e)
 		e->node->broken = HAUL_NOT_DIRECTORY;
 		return;
 	}
-	e->changes = store_meta_changes(s, e);
+	if (may(s, RIGHT_LIST))
+		e->changes = store_meta_changes(s, e);
 	if (is_dry(s)) {
 		verdict_result(e, OUTCOME_UNCHANGED);
 		return;
@@ -166,6 +167,10 @@ static bool same_target(const struct store *s, const struct recv_entry *e)
 static void look_link(struct store *s, struct recv_entry *e)
 {
 	e->commit = COMMIT_LINK;
+	if (e->has_seen && !may(s, RIGHT_LIST)) {
+		verdict_failed(e, HAUL_EXISTS); /* neither is where it leads */
+		return;
+	}
 	if (e->has_seen && e->seen.kind == ENTRY_LINK && same_target(s, e)) {
 		verdict_result(e, OUTCOME_PROVEN);
 		return;
@@ -213,9 +218,11 @@ static void look_there(struct store *s, struct recv_entry *e)
 		return;
 	}
 	e->changes = store_meta_changes(s, e);
-	if (same_size && s->cfg.flags & JOB_CHECKSUM) {
+	/* Saying "equal" tells what is in it: without the right to read, content is only ever replaced. */
+	if (same_size && s->cfg.flags & JOB_CHECKSUM && may(s, RIGHT_READ)) {
 		e->verdict = VERDICT_DIGESTS;
 		e->may_replace = may(s, RIGHT_OVERWRITE);
+		e->may_set_meta = may(s, RIGHT_META);
 		return;
 	}
 	if (same_size && !(e->changes & CHANGE_TIME) && !(s->cfg.flags & JOB_CHECKSUM)) {

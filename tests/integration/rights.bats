@@ -122,3 +122,38 @@ pair_without_rights() {
 		check -z "$(find "$file" -type f -perm /077)"
 	done
 }
+
+@test "without the right to read, -c does not tell what is in a file" {
+	expect 0 haul_b peer allow edit1 inbox=backup
+	echo secret1 >"$SHARE/file"
+	echo secret1 >"$T/file"
+	expect 3 haul copy -c "$T/file" nas:inbox
+	cp "$T/err" "$T/right"
+	echo secret2 >"$T/file"
+	expect 3 haul copy -c "$T/file" nas:inbox
+	cmp "$T/err" "$T/right" || diff <(grep -v ' in [0-9.]* s' "$T/right") <(grep -v ' in [0-9.]* s' "$T/err")
+	check "$(cat "$SHARE/file")" = secret1
+	expect 0 haul_b peer allow edit1 inbox=create,list,overwrite
+	expect 0 haul copy -c "$T/file" nas:inbox
+	check "$(cat "$SHARE/file")" = secret2
+}
+
+@test "without the right to list, a link that stands there is not compared" {
+	expect 0 haul_b peer allow edit1 inbox=dropbox
+	ln -s /somewhere "$SHARE/link"
+	ln -s /somewhere "$T/link"
+	expect 3 haul copy "$T/link" nas:inbox
+	err_has "already exists"
+}
+
+@test "-c sets the times of an equal file only with the right to change metadata" {
+	expect 0 haul_b peer allow edit1 inbox=list,read,create,overwrite
+	echo same >"$SHARE/file"
+	echo same >"$T/file"
+	touch -d @1000000000 "$SHARE/file"
+	expect 0 haul copy -c "$T/file" nas:inbox
+	check "$(stat -c %Y "$SHARE/file")" = 1000000000
+	expect 0 haul_b peer allow edit1 inbox=writer
+	expect 0 haul copy -c "$T/file" nas:inbox
+	check "$(stat -c %Y "$SHARE/file")" != 1000000000
+}

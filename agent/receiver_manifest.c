@@ -32,6 +32,8 @@ void recv_entry_free(struct recv_entry *e)
 	free(e->grant);
 	if (e->old.fd >= 0)
 		(void)disk_file_close(&e->old);
+	if (e->path)
+		e->receiver->path_bytes -= strlen(e->path);
 	free(e->path);
 	free(e->link_target);
 	free(e);
@@ -117,6 +119,9 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 	e->is_sparse = me->flags & ENTRY_SPARSE;
 	e->path = join(e->dir->path, &me->name);
 	if (!e->path)
+		return HAUL_NO_MEMORY;
+	e->receiver->path_bytes += strlen(e->path);
+	if (e->receiver->path_bytes > RECEIVER_PATH_BYTES_MAX)
 		return HAUL_NO_MEMORY;
 	if (me->kind != ENTRY_LINK)
 		return HAUL_OK;

@@ -17,7 +17,11 @@
  */
 enum receiver_state { RECEIVER_RUNNING, RECEIVER_CLOSING, RECEIVER_AGREEING, RECEIVER_STOPPING, RECEIVER_ENDED };
 
-enum { RECEIVER_REPAIRS_MAX = 3 }; /* times an entry's wrong leaves are asked for again */
+enum {
+	RECEIVER_REPAIRS_MAX = 3, /* times an entry's wrong leaves are asked for again */
+	RECEIVER_PATH_BYTES_MAX =
+	    256 * 1024 * 1024, /* of entries in work: deep in a tree, a short record is a long path */
+};
 
 /* What goes out with the next turn of the loop. Arrays grow with the window and no further. */
 struct receiver_out {
@@ -43,6 +47,7 @@ struct receiver {
 	struct lane_set lanes;
 	bool lanes_ready;
 	struct index_map entries;    /* index -> recv_entry, until the result */
+	uint64_t path_bytes;         /* of all paths in them */
 	struct dir_node *root;       /* of the job */
 	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
 	size_t open_count, open_cap;

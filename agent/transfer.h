@@ -43,6 +43,7 @@ struct transfer_landing {
 	const char *source;      /* as typed */
 	const char *destination; /* "nas:inbox/day1/Footage", as the user would type it */
 	bool is_new;
+	bool is_hidden;           /* the peer does not let us see whether it is new; is_new is false then */
 	bool is_contents;         /* the contents of the source land there */
 	bool is_link;             /* the source is a link and lands as a link */
 	const char *made_parents; /* "nas:inbox/day1" when parents are made, else NULL */

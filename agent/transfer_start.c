@@ -52,6 +52,12 @@ static bool suggested(struct transfer *t)
 	return true;
 }
 
+/* What is at the destination is not for us to see: LOOKUP answers "denied" below the top of the share. */
+static bool is_hidden(const struct transfer *t)
+{
+	return t->is_push && !(t->rights & (RIGHT_LIST | RIGHT_READ));
+}
+
 static bool nothing_to_compare(struct transfer *t)
 {
 	char typed[TRANSFER_SHOWN_MAX / 2], text[TRANSFER_SHOWN_MAX];
@@ -59,7 +65,7 @@ static bool nothing_to_compare(struct transfer *t)
 
 	if (t->req->verb != TRANSFER_VERIFY || t->destination.is_there || t->landing.landed[0].name)
 		return false;
-	if (t->is_push && !(t->rights & (RIGHT_LIST | RIGHT_READ)))
+	if (is_hidden(t))
 		return false; /* it could not be seen: the answer to JOB says which right is missing */
 	(void)snprintf(text, sizeof(text), "%s: nothing is there to compare with",
 		       haul_escape(dst, strlen(dst), typed, sizeof(typed)));
@@ -108,13 +114,14 @@ static void tell_landings(struct transfer *t, const bool *is_there, size_t known
 		char *path = at->name ? join(t->landing.root, at->name) : strdup(t->landing.root);
 
 		transfer_place(t->is_push ? t->req->destination : NULL, path ? path : "", shown[i], sizeof(shown[i]));
-		free(path);
 		l[i] = (struct transfer_landing){ .source = t->sources[i].text,
 						  .destination = *shown[i] ? shown[i] : ".",
 						  .is_new = i < known && !is_there[i],
+						  .is_hidden = is_hidden(t) && path && *path,
 						  .is_contents = !at->name && t->req->verb == TRANSFER_COPY,
 						  .is_link = at->is_link };
-		if (!t->root_is_there && i == 0 && at->name)
+		free(path);
+		if (!t->root_is_there && !l[i].is_hidden && i == 0 && at->name)
 			l[i].made_parents = transfer_place(t->is_push ? t->req->destination : NULL, t->landing.root,
 							   root, sizeof(root));
 	}

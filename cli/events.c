@@ -12,7 +12,10 @@ static void landing_item(struct json *j, const struct transfer_landing *l)
 	json_object(j);
 	json_path(j, "source", l->source, strlen(l->source));
 	json_path(j, "destination", l->destination, strlen(l->destination));
-	json_bool(j, "new", l->is_new);
+	if (l->is_hidden)
+		json_text(j, "new", NULL);
+	else
+		json_bool(j, "new", l->is_new);
 	json_bool(j, "contents", l->is_contents);
 	json_bool(j, "link", l->is_link);
 	json_text(j, "made_parents", l->made_parents);

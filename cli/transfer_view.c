@@ -23,7 +23,10 @@ static void landing_line(struct transfer_view *v, const struct transfer_landing 
 			     env);
 	else
 		console_note(v->console, "%s -> %s (%s%s)%s%s", from, to, l->is_contents ? "contents, " : "",
-			     l->is_new ? "new" : "exists", *env ? "; from the environment: " : "", env);
+			     l->is_hidden ? "not visible"
+			     : l->is_new  ? "new"
+					  : "exists",
+			     *env ? "; from the environment: " : "", env);
 }
 
 static void landing_notes(struct transfer_view *v, const struct transfer_landing *l)

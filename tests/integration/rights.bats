@@ -71,6 +71,7 @@ pair_without_rights() {
 @test "each bundle does what it says and no more" {
 	expect 0 haul_b peer allow edit1 inbox=dropbox
 	expect 0 haul copy "$T/dir" nas:inbox/drop
+	err_has "$T/dir -> nas:inbox/drop/dir (not visible)"
 	check "$(cat "$SHARE/drop/dir/one")" = one
 	expect 6 haul copy nas:inbox/drop "$T/back"
 	expect "2|6" haul list nas:inbox/drop

@@ -42,6 +42,8 @@ static int fail(const struct haul_fault *fault)
 	int code = exit_class_of(fault->status);
 
 	fprintf(stderr, "hauld: %s\n", fault->text);
+	if (fault->status.code == HAUL_CODE_DENIED) /* another user's home, a port of root's */
+		return EXIT_CLASS_NOT_ALLOWED;
 	return code == EXIT_CLASS_USAGE || code == EXIT_CLASS_RUNNING ? code : EXIT_CLASS_BUG;
 }
 

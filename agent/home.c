@@ -145,7 +145,7 @@ static haul_status refuse_owner(const char *shown, uid_t owner, struct haul_faul
 
 	snprintf(number, sizeof(number), "uid %u", owner);
 	return haul_fault_set(fault, HAUL_DENIED,
-			      "%s belongs to %s: run haul as that user, or name another home with --home DIR", shown,
+			      "%s belongs to %s: run it as that user, or name another home with --home DIR", shown,
 			      entry ? entry->pw_name : number);
 }
 

@@ -170,6 +170,8 @@ nothing_written() { check -z "$(find "$SHARE" -mindepth 1 | head -n 3)"; }
 	chown -R 1234 "$A"
 	expect "1|6" haul copy "$T/dir" nas:inbox
 	err_has "$A"
+	expect 6 timeout 10 "$HAULD" --home "$A" --listen 127.0.0.1:0
+	err_has "$A belongs to"
 	chown -R 0 "$A"
 	nothing_written
 }

@@ -116,7 +116,7 @@ static void test_foreign_home_is_refused(void **state)
 	assert_int_equal(mkdir(temp_path(&temp, "foreign"), 0700), 0);
 	assert_int_equal(chown(temp_path(&temp, "foreign"), 12345, 12345), 0);
 	assert_int_equal(home_open(&h, temp_path(&temp, "foreign"), &fault).code, HAUL_CODE_DENIED);
-	assert_non_null(strstr(fault.text, "belongs to uid 12345: run haul as that user"));
+	assert_non_null(strstr(fault.text, "belongs to uid 12345: run it as that user"));
 }
 
 /* In a child that has given up root; returns its verdict. */

@@ -149,20 +149,21 @@ static void tell_right(struct transfer *t, const struct job_entry *e, struct tra
 static void tell_failed(struct transfer *t, const struct job_entry *e)
 {
 	bool at_source = e->failed_here == t->is_push;
+	haul_status code = haul_failed(e->code) ? e->code : HAUL_IO; /* a peer that gives no reason */
 	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], remedy[HAUL_FAULT_TEXT_MAX];
-	struct transfer_problem p = { .code = e->code.code,
-				      .exit_code = exit_class_of(e->code),
+	struct transfer_problem p = { .code = code.code,
+				      .exit_code = exit_class_of(code),
 				      .side = at_source ? "source" : "destination",
 				      .path = e->path,
 				      .text = text };
 
 	transfer_shown(t, at_source, e->path, shown, sizeof(shown));
-	if (at_source && e->code.code == HAUL_CODE_NOT_FOUND)
+	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;
-	if (!at_source && e->code.code == HAUL_CODE_NO_RIGHT)
+	if (!at_source && code.code == HAUL_CODE_NO_RIGHT)
 		tell_right(t, e, &p, text, sizeof(text), remedy, sizeof(remedy));
 	else
-		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(e->code));
+		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(code));
 	if (p.exit_code == EXIT_CLASS_NOT_ALLOWED || p.exit_code == EXIT_CLASS_OK)
 		p.exit_code = EXIT_CLASS_ENTRIES;
 	tell(t, &p);
@@ -203,7 +204,8 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		count_special(t, e->kind);
 		return;
 	}
-	if (e->outcome == OUTCOME_FAILED && haul_failed(e->code)) {
+	/* Without a code: verify tells a difference so; from a copy it is a failure all the same. */
+	if (e->outcome == OUTCOME_FAILED && (haul_failed(e->code) || t->req->verb == TRANSFER_COPY)) {
 		t->files_told += e->kind == ENTRY_FILE;
 		tell_failed(t, e);
 		return;

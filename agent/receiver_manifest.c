@@ -253,12 +253,18 @@ static haul_status on_record(struct receiver *r, const struct manifest_record *r
 	return HAUL_BAD_FRAME;
 }
 
-static void tell_surplus(struct receiver *r, struct dir_node *d, const char *name)
+/* Only the destination has it; with a code: it is a directory that may hold more, and could not be read. The path is
+ * taken; NULL: there was no memory for it. */
+static void tell_surplus(struct receiver *r, char *path, haul_status st)
 {
-	const struct text t = { name, strlen(name) };
-	char *path = join(d->path, &t);
-	struct entry_result result = { .entry = HAUL_NO_INDEX, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS };
-	const struct job_entry je = { .path = path, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS };
+	struct entry_result result = {
+		.entry = HAUL_NO_INDEX, .outcome = OUTCOME_FAILED, .code = (uint32_t)st.code, .changes = CHANGE_SURPLUS
+	};
+	const struct job_entry je = { .path = path,
+				      .outcome = OUTCOME_FAILED,
+				      .code = st,
+				      .failed_here = haul_failed(st),
+				      .changes = CHANGE_SURPLUS };
 
 	if (!path) {
 		receiver_fail(r, HAUL_NO_MEMORY, NULL);
@@ -270,12 +276,16 @@ static void tell_surplus(struct receiver *r, struct dir_node *d, const char *nam
 	out_result(r, &result, path);
 }
 
-void receiver_on_dir_end(struct receiver *r, struct dir_node *d, char **surplus, size_t count)
+void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st, char **surplus, size_t count)
 {
 	r->dir_ends--;
+	if (haul_failed(st) && r->state == RECEIVER_RUNNING)
+		tell_surplus(r, strdup(d->path), st);
 	for (size_t i = 0; i < count; i++) {
+		const struct text name = { surplus[i], strlen(surplus[i]) };
+
 		if (r->state == RECEIVER_RUNNING)
-			tell_surplus(r, d, surplus[i]);
+			tell_surplus(r, join(d->path, &name), HAUL_OK);
 		free(surplus[i]);
 	}
 	free(surplus);

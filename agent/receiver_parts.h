@@ -78,7 +78,7 @@ void receiver_explain(void *owner, const char *text);
 
 /* receiver_manifest.c */
 void receiver_manifest(struct receiver *r, const struct msg_manifest *m);
-void receiver_on_dir_end(struct receiver *r, struct dir_node *d, char **surplus, size_t count);
+void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st, char **surplus, size_t count);
 void dir_node_drop(struct dir_node *d);
 void recv_entry_free(struct recv_entry *e);
 void receiver_settle(struct recv_entry *e); /* the entry no longer holds up its directory */

@@ -84,6 +84,7 @@ static haul_status tell_surplus(struct sender *s, const struct entry_result *r)
 	char *path = strndup(r->detail.at, r->detail.len);
 	const struct job_entry je = { .path = path,
 				      .outcome = OUTCOME_FAILED,
+				      .code = haul_status_from_number(r->code),
 				      .changes = r->changes,
 				      .detail = r->detail.at,
 				      .detail_len = r->detail.len };

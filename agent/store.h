@@ -24,7 +24,8 @@ struct store {
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);
 	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */
-	void (*on_dir_end)(struct receiver *r, struct dir_node *d, char **surplus, size_t count); /* names are given */
+	/* The names are given. st: verify could not read the directory, or not all of it. */
+	void (*on_dir_end)(struct receiver *r, struct dir_node *d, haul_status st, char **surplus, size_t count);
 };
 
 HAUL_MUST_USE haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights,

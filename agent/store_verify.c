@@ -8,6 +8,7 @@
 #include "engine/scan.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ struct dir_end {
 	struct dir_node *dir;
 	char **surplus;
 	size_t count, cap;
+	haul_status status;
 };
 
 static int by_bytes(const void *a, const void *b)
@@ -123,13 +125,17 @@ static void list_surplus(struct dir_end *end, DIR *dir)
 {
 	struct dirent *de;
 
-	while ((de = readdir(dir))) {
+	for (errno = 0; (de = readdir(dir)); errno = 0) {
 		/* "." and ".." fail the check, and so do haul's own names */
 		if (haul_failed(haul_component_check(de->d_name, strlen(de->d_name))))
 			continue;
-		if (!was_announced(end->dir, de->d_name) && !add_surplus(end, de->d_name))
+		if (!was_announced(end->dir, de->d_name) && !add_surplus(end, de->d_name)) {
+			end->status = HAUL_NO_MEMORY;
 			return;
+		}
 	}
+	if (errno)
+		end->status = haul_status_from_errno(errno);
 	if (end->count)
 		qsort(end->surplus, end->count, sizeof(*end->surplus), by_bytes);
 }
@@ -139,11 +145,14 @@ static void find_surplus(struct store *s, struct dir_end *end)
 	int fd = -1;
 	DIR *dir;
 
-	if (end->dir->is_missing ||
-	    haul_failed(beneath_open(s->cfg.root_fd, end->dir->path, O_RDONLY | O_DIRECTORY, 0, &fd)))
+	if (end->dir->is_missing)
+		return;
+	end->status = beneath_open(s->cfg.root_fd, end->dir->path, O_RDONLY | O_DIRECTORY, 0, &fd);
+	if (haul_failed(end->status))
 		return;
 	dir = fdopendir(fd);
 	if (!dir) {
+		end->status = haul_status_from_errno(errno);
 		(void)close(fd);
 		return;
 	}
@@ -156,7 +165,7 @@ static void deliver_found(struct mail *m, void *ctx)
 	struct dir_end *end = list_item(m, struct dir_end, mail);
 
 	(void)ctx;
-	end->store->on_dir_end(end->receiver, end->dir, end->surplus, end->count);
+	end->store->on_dir_end(end->receiver, end->dir, end->status, end->surplus, end->count);
 	free(end);
 }
 

@@ -125,16 +125,16 @@ setup() {
 @test "a directory of the destination that may not be read might hold more: exit 3" {
 	need_root
 	need_tool setpriv
-	mkdir "$T/odd" "$SHARE/odd"
-	touch "$SHARE/odd/more"
-	touch -r "$T/odd" "$SHARE/odd"
-	chmod 0300 "$T/odd" "$SHARE/odd"
+	mkdir -p "$T/odd/in" "$SHARE/odd/in"
+	touch "$SHARE/odd/in/more"
+	touch -r "$T/odd/in" "$SHARE/odd/in"
+	chmod 0300 "$T/odd/in" "$SHARE/odd/in"
 	expect 4 haul verify --exact "$T/odd" nas:inbox/odd
 	stop_agent "$AGENT_PID"
 	AGENTS=()
 	HAULD_UNDER="setpriv --bounding-set -dac_override,-dac_read_search --" start_agent "$B"
 	expect 0 haul peer add "$B_ID" --name nas --address "127.0.0.1:$AGENT_PORT"
 	expect 3 haul verify "$T/odd" nas:inbox/odd
-	err_has "odd: permission denied"
-	chmod 0700 "$SHARE/odd"
+	err_has "odd/in: permission denied"
+	chmod 0700 "$SHARE/odd/in"
 }

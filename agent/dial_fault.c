@@ -70,6 +70,10 @@ void dial_fault_other_device(struct dial_fault *f, const char *host, const char 
 		(void)haul_fault_set(&f->fault, HAUL_WRONG_DEVICE,
 				     "%s answers as another device than %s; nothing was sent", shown(host, text),
 				     peer_name);
+		(void)snprintf(
+		    f->remedy, sizeof(f->remedy),
+		    "Compare haul id on %s with haul peer show %s here: hauld may run there for another user",
+		    peer_name, peer_name);
 		return;
 	}
 	(void)haul_fault_set(&f->fault, HAUL_NOT_KNOWN, "the device at %s is no peer of this one; nothing was sent",

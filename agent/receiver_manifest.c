@@ -272,7 +272,7 @@ static void tell_surplus(struct receiver *r, char *path, haul_status st)
 	}
 	if (r->job->cb.on_entry)
 		r->job->cb.on_entry(r->job->ctx, &je);
-	result.detail = (struct text){ path, strlen(path) < MESSAGE_TEXT_MAX ? strlen(path) : MESSAGE_TEXT_MAX };
+	result.detail = (struct text){ path, strlen(path) < MESSAGE_PATH_MAX ? strlen(path) : MESSAGE_PATH_MAX };
 	out_result(r, &result, path);
 }
 

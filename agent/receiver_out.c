@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULT_BATCH = 512 }; /* with texts of up to MESSAGE_TEXT_MAX it stays below the frame's bound */
+enum {
+	RESULT_BATCH_BYTES = 128 * 1024, /* of one RESULT, by estimate; one more text of 64 KiB still fits the frame */
+	RESULT_FIXED_BYTES = 96,         /* at most, of one result without its text */
+};
 
 static void on_prepare(uv_prepare_t *handle)
 {
@@ -126,10 +129,20 @@ static void flush_wants(struct receiver *r)
 	}
 }
 
+/* How many results go into the next message. */
+static size_t result_batch(const struct receiver *r)
+{
+	size_t bytes = 0, n = 0;
+
+	while (n < r->out.result_count && n < JOB_BATCH_RECORDS && bytes < RESULT_BATCH_BYTES)
+		bytes += RESULT_FIXED_BYTES + r->out.results[n++].detail.len;
+	return n;
+}
+
 static void flush_results(struct receiver *r)
 {
 	while (r->out.result_count) {
-		size_t n = at_most(r->out.result_count, RESULT_BATCH), left = r->out.result_count - n;
+		size_t n = result_batch(r), left = r->out.result_count - n;
 		struct message m = { .type = MSG_RESULT, .result = { r->out.results, n } };
 
 		if (!say(r, &m))

@@ -85,7 +85,7 @@ void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault 
 	const char *what = fault && fault->text[0] ? fault->text : haul_status_text(st);
 
 	if (t->peer_name[0] && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
-		(void)snprintf(text, sizeof(text), "%s: the connection was lost (%s)", t->peer_name, what);
+		(void)snprintf(text, sizeof(text), "%s: %s", t->peer_name, what);
 	else
 		(void)snprintf(text, sizeof(text), "%s", what);
 	if (!remedy && t->job_runs && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)

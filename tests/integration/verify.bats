@@ -84,6 +84,16 @@ setup() {
 	expect 4 haul verify --exact "$T/mixed" nas:inbox/mixed
 }
 
+@test "only at the destination, with a path of more than 700 bytes: named whole" {
+	local name long
+	name=$(printf 'n%.0s' $(seq 240))
+	long=$name/$name/$name
+	mkdir -p "$SHARE/mixed/${long%/*}" "$T/mixed/${long%/*}"
+	echo more >"$SHARE/mixed/$long"
+	expect 0 haul verify "$T/mixed" nas:inbox/mixed
+	grep -qxF "only at the destination: $long" "$T/out" "$T/err"
+}
+
 @test "modes and times that differ: listed, exit 0; --exact 4" {
 	chmod 0600 "$SHARE/mixed/sub/run.sh"
 	expect 0 haul verify "$T/mixed" nas:inbox/mixed

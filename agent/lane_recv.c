@@ -36,9 +36,10 @@ void recv_block_report(struct recv_block *b)
 {
 	struct lane *l = b->lane;
 	struct lane_report *r = b->report;
+	unsigned count = r->item_count; /* the report is gone once it is posted */
 
 	lane_report_post(r);
-	for (unsigned i = 0; b->items && i < r->item_count; i++) {
+	for (unsigned i = 0; b->items && i < count; i++) {
 		if (b->items[i])
 			held_done(l, b->items[i]);
 	}

@@ -23,6 +23,8 @@ for tools in "$HAUL_BUILD/bin" "$HAUL_BUILD/tests" "$HAUL_BUILD/tests/integratio
 	[ -x "$tools/haul_swap" ] && SWAP=$tools/haul_swap
 done
 
+export TSAN_OPTIONS=suppressions=$ROOT/tests/tsan.supp:${TSAN_OPTIONS:-}
+
 # No answer of a user's own configuration may leak into a test.
 unset HAUL_HOME HAUL_ENGINE
 for name in $(compgen -e HAUL_OPTION_ || true); do unset "$name"; done

@@ -126,8 +126,8 @@ is_alone() {
 run_bats() {
 	printf '== integration (scale %s, seed %s)\n' "$scale" "$seed"
 	HAUL_TEST_TMP=$(mktemp -d "$build/t.XXXXXX") || exit 1
-	HAUL_TEST_LOGS=$logs HAUL_TEST_FILE_LIMIT=900 HAUL_BUILD=$build
-	BATS_TEST_TIMEOUT=400 HAUL=$build/bin/haul HAULD=$build/bin/hauld HAUL_TEST_SCALE=$scale HAUL_TEST_SEED=$seed
+	HAUL_TEST_LOGS=$logs HAUL_TEST_FILE_LIMIT=1200 HAUL_BUILD=$build
+	BATS_TEST_TIMEOUT=800 HAUL=$build/bin/haul HAULD=$build/bin/hauld HAUL_TEST_SCALE=$scale HAUL_TEST_SEED=$seed
 	export BATS_TEST_TIMEOUT HAUL_TEST_TMP HAUL_TEST_LOGS HAUL_TEST_FILE_LIMIT HAUL_BUILD HAUL HAULD HAUL_TEST_SCALE HAUL_TEST_SEED
 	rm -f "$logs"/*.tap "$logs"/*.end
 	cat_runner >"$logs/runner.sh"

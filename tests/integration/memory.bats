@@ -35,7 +35,6 @@ agent_mib() { echo $(($(awk '/VmHWM/ { print $2 }' "/proc/$AGENT_PID/status") / 
 @test "200,000 files: each process stays under 400 MiB, pushing, again, verifying, pulling" {
 	need_full
 	need_space 4000
-	export BATS_TEST_TIMEOUT=1500
 	pair
 	"$MKTREE" small $COUNT 100 "$T/many"
 	run_watched push copy -q "$T/many" nas:inbox

@@ -8,6 +8,8 @@
  */
 #include "agent/commit.h"
 
+#include "certs/rights.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -57,10 +59,31 @@ static haul_status finish_directory(struct commit *c, const struct recv_entry *e
 	return place_finish_directory(c->cfg.place, e->path, &meta, false);
 }
 
+/* Rights may have been taken away while the content came. */
+static bool still_may(const struct commit *c, const struct recv_entry *e)
+{
+	uint64_t rights = atomic_load(c->cfg.rights);
+
+	switch (e->commit) {
+	case COMMIT_SMALL:
+	case COMMIT_BIG:
+	case COMMIT_LINK:
+		return rights & (e->has_seen ? RIGHT_OVERWRITE : RIGHT_CREATE);
+	case COMMIT_META:
+		return rights & RIGHT_META;
+	case COMMIT_DIRECTORY:
+	case COMMIT_DISCARD:
+		return true;
+	}
+	return false;
+}
+
 static haul_status give_name(struct commit *c, struct recv_entry *e)
 {
 	enum publish_rule rule = e->may_replace ? PUBLISH_REPLACE : PUBLISH_NO_REPLACE;
 
+	if (!still_may(c, e))
+		return HAUL_NO_RIGHT;
 	switch (e->commit) {
 	case COMMIT_SMALL:
 	case COMMIT_BIG:
@@ -113,7 +136,7 @@ static void sync_names(struct commit *c)
 	list_each (pos, &c->group) {
 		enum commit_kind kind = entry_at(pos)->commit;
 
-		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD) || entry_at(pos)->dir->was_made;
+		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD) || entry_at(pos)->dir->is_fresh;
 	}
 	st = all ? place_sync_all(c->cfg.place) : sync_parents(c);
 	if (haul_ok(st))

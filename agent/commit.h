@@ -16,6 +16,7 @@ enum { COMMIT_GROUP_MIN = 1000, COMMIT_GROUP_MAX = 16384 };
 struct commit_config {
 	struct place *place; /* held; NULL for a dry run: nothing is ever posted then */
 	bool no_sync;
+	const _Atomic uint64_t *rights; /* of the sender, as they are now; held */
 	struct mailbox *main;
 	void (*on_committed)(struct recv_entry *e); /* main loop: committed, discarded, or e->code */
 };

@@ -33,6 +33,7 @@ struct job_totals {
 	uint64_t files_sent;     /* whose content crossed */
 	uint64_t bytes_skipped;  /* of `bytes`: there already */
 	uint64_t bytes_done;     /* of `bytes`: nothing more to do for them */
+	uint64_t leaves_moved;   /* read and sent, written, or compared: that it goes on */
 	uint64_t bytes_sent;     /* payload on the wire */
 	bool scan_is_complete;   /* `entries`, `files`, `bytes` are final */
 	struct haul_digest root; /* when the job has ended well */
@@ -40,6 +41,12 @@ struct job_totals {
 	bool is_durable;
 	struct lane_times own, peer; /* where the lanes' time went; peer's as it says */
 };
+
+/* A number that changes whenever a job has made headway; messages alone are none. */
+static inline uint64_t job_headway(const struct job_totals *t)
+{
+	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed;
+}
 
 struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);

@@ -7,6 +7,8 @@
  */
 #include "agent/receiver_parts.h"
 
+#include "engine/base/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -272,6 +274,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .main = r->job->mailbox };
 	const struct commit_config commit = { .place = r->place,
 					      .no_sync = r->job->flags & JOB_NO_SYNC,
+					      .rights = &r->store.rights,
 					      .main = r->job->mailbox,
 					      .on_committed = receiver_on_committed };
 	haul_status st;
@@ -333,6 +336,18 @@ haul_status receiver_new(const struct receiver_config *cfg, struct receiver **re
 	return HAUL_OK;
 }
 
+/* A directory that was opened up for a job that did not come to its end. */
+static void put_back_mode(struct receiver *r, const struct recv_entry *e)
+{
+	struct entry_facts meta = { .mtime.nsec = PARTIAL_KEEP_TIME };
+
+	if (!e->node || !e->node->was_opened_up)
+		return;
+	meta.mode = e->node->old_mode;
+	if (haul_failed(place_finish_directory(r->place, e->path, &meta, false)))
+		haul_log(HAUL_LOG_WARNING, "a directory keeps the write permission it was given for a job");
+}
+
 void receiver_free(struct receiver *r)
 {
 	struct recv_entry *e;
@@ -340,6 +355,7 @@ void receiver_free(struct receiver *r)
 	if (!r)
 		return;
 	while ((e = index_map_remove_any(&r->entries))) {
+		put_back_mode(r, e);
 		partial_discard(&e->partial);
 		recv_entry_free(e);
 	}

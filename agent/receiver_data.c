@@ -355,6 +355,7 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
 	haul_status st;
 
+	r->totals.leaves_moved += rep->leaf_count;
 	if (!e || haul_failed(e->code) || e->phase != RECV_ARRIVING)
 		return;
 	st = put_leaves(e, rep, 0);
@@ -376,6 +377,10 @@ static void leaf_differs(struct receiver *r, const struct lane_report *rep)
 
 	if (!e || e->phase != RECV_ARRIVING)
 		return;
+	if (haul_failed(rep->status)) {
+		receiver_entry_failed(e, rep->status, true);
+		return;
+	}
 	e->has_offset = true;
 	e->offset = rep->offset;
 	release(e, AFTER_RESULT);

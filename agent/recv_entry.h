@@ -51,10 +51,11 @@ struct dir_node {
 	bool is_missing;    /* not there: dry run and verify */
 	haul_status broken; /* could not be made: so nothing in it can arrive */
 	bool was_made;
+	bool is_fresh;      /* made by us or meanwhile by another job: its name may not be on the medium yet */
 	bool was_opened_up; /* we added write permission for ourselves */
 	uint32_t old_mode;
 	char **names; /* verify: what was announced in it; owned */
-	size_t name_count, name_cap;
+	size_t name_count, name_cap, name_bytes;
 };
 
 struct recv_entry {

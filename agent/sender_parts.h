@@ -28,11 +28,12 @@ struct send_entry {
 	struct hash_tree *tree; /* big files while they are being read */
 	struct haul_digest root;
 	bool has_root;
-	bool has_failed;      /* FAILED sent */
-	bool is_open;         /* counted in open_files */
-	bool was_sent;        /* content went out, not only digests */
-	uint64_t leaves_left; /* of the attempt being read */
-	unsigned wants_due;   /* wished for and not yet all sent */
+	bool has_failed;                /* FAILED sent */
+	struct entry_time opened_ctime; /* of the file when its content was first opened */
+	bool is_open;                   /* counted in open_files */
+	bool was_sent;                  /* content went out, not only digests */
+	uint64_t leaves_left;           /* of the attempt being read */
+	unsigned wants_due;             /* wished for and not yet all sent */
 };
 
 /* A WANT for a big file, from the wish to the queue. */

@@ -125,6 +125,11 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	return HAUL_OK;
 }
 
+static bool same_time(const struct entry_time *a, const struct entry_time *b)
+{
+	return a->sec == b->sec && a->nsec == b->nsec;
+}
+
 /* How a file is read is said for the first one and whenever it changes. */
 static void explain_mode(struct sender *s, const struct send_open *o)
 {
@@ -148,6 +153,10 @@ static void on_opened(uv_work_t *work, int status)
 
 	(void)status;
 	s->in_pool--;
+	if (haul_ok(st) && e && !o->is_repair)
+		e->opened_ctime = o->file.facts.ctime;
+	else if (haul_ok(st) && e && !same_time(&e->opened_ctime, &o->file.facts.ctime))
+		st = HAUL_CHANGED; /* a repaired leaf must be of the same state as its neighbours */
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
 		explain_mode(s, o);
 		st = queue_file(s, o);
@@ -342,6 +351,7 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 	struct send_entry *e = index_map_get(&s->window, r->entry);
 
 	s->totals.bytes_sent += r->bytes;
+	s->totals.leaves_moved += r->leaf_count;
 	if (!e || e->attempt != r->attempt || e->has_failed)
 		return;
 	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {

@@ -29,6 +29,8 @@ void server_open(struct server *s)
 	block_budget_open(&s->budget, s->budget_bytes);
 }
 
+enum { CONNECTIONS_PER_DEVICE = 64 };
+
 static struct text text_of(const char *s)
 {
 	return (struct text){ s, s ? strlen(s) : 0 };
@@ -338,9 +340,21 @@ static haul_status session_open(struct server_session *s, struct channel *ch, st
 	return control_link_open(ch, CONTROL_SERVER, &hello, &link_callbacks, s, &s->control, fault);
 }
 
+/* One device's connections: its jobs, their lanes on the way to them, its questions. */
+static unsigned connections_of(const struct server *server, const uint8_t *device_id)
+{
+	unsigned count = 0;
+
+	list_each (pos, &server->sessions)
+		count += !memcmp(list_item(pos, struct server_session, link)->device_id, device_id, 32);
+	return count;
+}
+
 void server_take_channel(struct server *server, struct channel *ch, const uint8_t device_id[32])
 {
-	struct server_session *s = server->on_stopped ? NULL : calloc(1, sizeof(*s));
+	struct server_session *s = server->on_stopped || connections_of(server, device_id) >= CONNECTIONS_PER_DEVICE
+				       ? NULL
+				       : calloc(1, sizeof(*s));
 	struct haul_fault fault = { 0 };
 
 	if (!s) {

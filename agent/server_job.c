@@ -16,6 +16,7 @@
 enum {
 	BLOCKS_WISHED = 8,
 	BLOCKS_LEAST = 4,
+	JOBS_PER_DEVICE = 8,
 	WATCH_MS = 1000,
 	SILENCE_MS = 10 * 60 * 1000, /* far beyond a client's own patience; a slow sync is not cut */
 };
@@ -174,6 +175,20 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 	return receiver_new(&cfg, &j->receiver, fault);
 }
 
+/* Whether this device has as many jobs running as one may; the next waits like one that finds no memory. */
+static bool has_its_share(const struct server_session *s)
+{
+	unsigned running = 0;
+
+	list_each (pos, &s->server->sessions) {
+		const struct server_session *other = list_item(pos, struct server_session, link);
+
+		running +=
+		    other->state == SESSION_RUNNING && !memcmp(other->device_id, s->device_id, sizeof(s->device_id));
+	}
+	return running >= JOBS_PER_DEVICE;
+}
+
 /* Memory for every lane's blocks, all or nothing: fewer blocks rather than none. */
 static bool admit(struct server_session *s)
 {
@@ -198,6 +213,11 @@ struct lane_set *session_job_lanes(const struct session_job *j)
 	return j->sender ? sender_lanes(j->sender) : receiver_lanes(j->receiver);
 }
 
+static const struct job_totals *session_totals(const struct session_job *j)
+{
+	return j->sender ? sender_totals(j->sender) : receiver_totals(j->receiver);
+}
+
 /* A job holds memory that others wait for: a client that brings no lanes, or with which nothing moves, loses it. */
 static void on_watch(uv_timer_t *timer)
 {
@@ -210,6 +230,10 @@ static void on_watch(uv_timer_t *timer)
 	if (!lanes) {
 		(void)uv_timer_stop(timer);
 		return;
+	}
+	if (job_headway(session_totals(s->job)) != s->headway) {
+		s->headway = job_headway(session_totals(s->job));
+		s->moved_ms = now_ms;
 	}
 	if (!lanes->is_stopping && lanes->joined < lanes->count && now_ms - s->running_since_ms >= s->server->join_ms)
 		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "%u of %u lanes did not come",
@@ -278,7 +302,7 @@ static void admit_or_queue(struct server_session *s)
 	struct message m = { .type = MSG_BUSY };
 	struct haul_fault fault = { 0 };
 
-	if (admit(s)) {
+	if (!has_its_share(s) && admit(s)) {
 		run_job(s);
 		return;
 	}
@@ -293,7 +317,7 @@ void server_admit_next(struct server *server)
 	list_each (pos, &server->sessions) {
 		struct server_session *s = list_item(pos, struct server_session, link);
 
-		if (s->state != SESSION_QUEUED || s->said_error)
+		if (s->state != SESSION_QUEUED || s->said_error || has_its_share(s))
 			continue;
 		if (!admit(s))
 			return;
@@ -380,7 +404,6 @@ void session_job_message(struct server_session *s, const struct message *m)
 {
 	if (!s->job_runs)
 		return;
-	s->moved_ms = uv_now(s->server->loop);
 	if (s->job->sender)
 		sender_message(s->job->sender, m);
 	else

@@ -64,6 +64,7 @@ struct server_session {
 	bool job_runs; /* its on_end is still to come */
 	bool said_error;
 	bool is_open;     /* mailbox and watch are */
+	uint64_t headway; /* job_headway() when it last changed */
 	unsigned closing; /* handles whose close callbacks are still to come */
 };
 

@@ -109,6 +109,7 @@ static void make_directory(struct store *s, struct recv_entry *e)
 		st = HAUL_OK; /* somebody else made it meanwhile */
 	else if (haul_ok(st))
 		e->node->was_made = true;
+	e->node->is_fresh = haul_ok(st);
 	if (haul_failed(st)) {
 		verdict_failed(e, st);
 		e->node->broken = st;
@@ -120,7 +121,7 @@ static void make_directory(struct store *s, struct recv_entry *e)
 /* A directory of ours without write permission for us: opened up until its contents are in. */
 static void open_up(struct store *s, struct recv_entry *e)
 {
-	if ((e->seen.mode & 0700) == 0700 || e->seen.uid != geteuid() || geteuid() == 0)
+	if (!may(s, RIGHT_META) || (e->seen.mode & 0700) == 0700 || e->seen.uid != geteuid() || geteuid() == 0)
 		return;
 	if (haul_ok(place_open_up_directory(s->cfg.place, e->path, &e->node->old_mode)))
 		e->node->was_opened_up = true;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { NAMES_BYTES_MAX = 128 * 1024 * 1024 }; /* of one directory, kept until its end */
+
 static const char *last_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -23,6 +25,9 @@ static const char *last_name(const char *path)
 
 static bool note_name(struct dir_node *d, const char *name)
 {
+	d->name_bytes += strlen(name) + sizeof(char *);
+	if (d->name_bytes > NAMES_BYTES_MAX)
+		return false;
 	if (d->name_count == d->name_cap) {
 		size_t cap = d->name_cap ? d->name_cap * 2 : 16;
 		char **names = realloc(d->names, cap * sizeof(*names));

@@ -73,8 +73,8 @@ struct transfer {
 	bool job_runs;
 	bool was_refused; /* the peer sent ERROR: it has been told */
 	/* telling */
-	unsigned reasons; /* bit n: exit class n occurred */
-	uint64_t files_told;             /* regular files whose failure was told */
+	unsigned reasons;    /* bit n: exit class n occurred */
+	uint64_t files_told; /* regular files whose failure was told */
 	uint64_t no_right_count;
 	struct transfer_progress progress;
 	uint64_t last_bytes;

@@ -36,7 +36,7 @@ static uint64_t bytes_done(struct transfer *t, const struct job_totals *all)
 void transfer_tick(struct transfer *t)
 {
 	const struct job_totals *all = transfer_totals(t);
-	uint64_t now = uv_hrtime(), moved = all->bytes_sent + all->entries + all->proven + all->unchanged + all->failed;
+	uint64_t now = uv_hrtime(), moved = job_headway(all);
 	double now_rate;
 
 	if (!t->job_runs)

@@ -57,6 +57,7 @@ struct lane {
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
 	struct send_block *sending;
+	struct wire *sending_on; /* where `sending` began and has to end; a successor may join meanwhile */
 	/* receiving */
 	struct index_map grants; /* entry -> struct held_grant */
 	uint64_t granted_end;    /* all entries ever granted are below */

@@ -428,7 +428,7 @@ static bool send_block_some(struct lane *l, struct send_block *b)
 
 			if (!lane_rate_allows(l, &len))
 				return false;
-			taken = channel_write(l->wire->channel, b->at, len);
+			taken = channel_write(l->sending_on->channel, b->at, len);
 			b->at += taken;
 			b->left -= taken;
 			if (l->rate_paid)
@@ -466,6 +466,7 @@ static bool next_block(struct lane *l)
 	if (!item)
 		return false;
 	l->sending = list_item(item, struct send_block, link);
+	l->sending_on = l->wire;
 	if (l->sending->work.file && atomic_load(&l->sending->work.file->has_failed)) {
 		send_block_free(l->sending);
 		l->sending = NULL;
@@ -477,13 +478,16 @@ static bool next_block(struct lane *l)
 
 void send_pump(struct lane *l)
 {
+	/* A wire is dropped only when the lane fails, and then nothing is being sent. */
 	while (l->wire && l->wire->channel && (l->phase == LANE_RUNNING || l->phase == LANE_FINISHING)) {
 		if (!l->sending && !next_block(l))
 			break;
 		if (!l->sending)
 			continue;
-		if (!send_block_some(l, l->sending))
+		if (!send_block_some(l, l->sending)) {
+			channel_flush(l->sending_on->channel);
 			break;
+		}
 		send_block_free(l->sending);
 		l->sending = NULL;
 		wire_check_records(l->wire);

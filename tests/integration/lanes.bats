@@ -29,6 +29,14 @@ setup() {
 	no_leftovers "$T/here"
 }
 
+@test "a successor that joins in the midst of a block" {
+	rm "$T/src/tree/big"
+	expect 0 haul copy --lanes 2 --block 4M --bwlimit 40M "$T/src/tree" nas:inbox
+	same "$T/src/tree" "$SHARE/tree"
+	expect 0 haul copy --lanes 2 --block 4M --bwlimit 40M nas:inbox/tree "$T/here/"
+	same "$T/src/tree" "$T/here/tree"
+}
+
 @test "thousands of links with long targets: credit comes back in bytes" {
 	local target i
 	target=$(printf 'x%.0s' {1..200})

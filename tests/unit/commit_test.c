@@ -36,7 +36,7 @@ static void on_committed(struct recv_entry *e)
 static void open_fixture(uint64_t rights, uint32_t flags, enum job_verb verb)
 {
 	struct store_config store = { .verb = verb, .flags = flags, .time_window_ns = 1, .main = &f.main };
-	struct commit_config commit = { .main = &f.main, .on_committed = on_committed };
+	struct commit_config commit = { .main = &f.main, .rights = &f.store.rights, .on_committed = on_committed };
 
 	f = (struct fixture){ .top = { .path = (char *)"", .index = HAUL_NO_INDEX, .refs = 1 } };
 	temp_tree_open(&f.tree, "commit");
@@ -289,10 +289,29 @@ static void stopping_commits_what_waits(void **state)
 	assert_true(temp_holds(f.tree.fd, "late", "l"));
 	deliver_until(&f.committed, 1);
 	{
-		struct commit_config again = { .place = f.place, .main = &f.main, .on_committed = on_committed };
+		struct commit_config again = {
+			.place = f.place, .main = &f.main, .rights = &f.store.rights, .on_committed = on_committed
+		};
 
 		assert_ok(commit_start(&f.commit, &again, NULL));
 	}
+	close_fixture();
+}
+
+/* What was allowed when the entry was looked at and no longer is when its content has come is not done. */
+static void a_right_that_is_gone_counts_at_the_rename(void **state)
+{
+	struct recv_entry e;
+
+	(void)state;
+	open_fixture(ALL, 0, JOB_COPY);
+	e = small("late", "l");
+	atomic_store(&f.store.rights, RIGHT_LIST | RIGHT_READ);
+	commit_post(&f.commit, &e);
+	commit_flush(&f.commit);
+	deliver_until(&f.committed, 1);
+	assert_int_equal(e.code.code, HAUL_CODE_NO_RIGHT);
+	assert_false(temp_holds(f.tree.fd, "late", "l"));
 	close_fixture();
 }
 
@@ -302,6 +321,7 @@ int main(void)
 		cmocka_unit_test(what_has_to_be_done),
 		cmocka_unit_test(directories),
 		cmocka_unit_test(a_small_file_waits_for_the_flush),
+		cmocka_unit_test(a_right_that_is_gone_counts_at_the_rename),
 		cmocka_unit_test(a_full_group_needs_no_flush),
 		cmocka_unit_test(a_failure_belongs_to_its_entry),
 		cmocka_unit_test(a_discarded_one_leaves_nothing),

@@ -124,7 +124,7 @@ make_source() {
 	big | verify) "$mktree" big ${BENCH_BIG_BYTES:-3200000000} "$work/src/big" ;;
 	small | again) "$mktree" small 20000 14400 "$work/src/many" ;;
 	esac
-	source_bytes=$(find "$work/src" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d", n }')
+	source_bytes=$(find "$work/src" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%.0f", n }')
 }
 
 # --- one run --------------------------------------------------------------------------------------------------------

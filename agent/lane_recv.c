@@ -130,7 +130,7 @@ static struct recv_block *take_filling(struct wire *w)
 	return b;
 }
 
-/* Do what the session says; false: stop reading this wire for now. */
+/* Do what the session says; false: no more of this wire until something comes back. */
 static bool recv_act(struct wire *w, const struct lane_update *up)
 {
 	switch (up->action) {

@@ -5,8 +5,8 @@ load lib
 setup() {
 	test_begin
 	A=$T/a
-	mkdir "$T/work"
-	cd "$T/work"
+	mkdir "$T/cwd"
+	cd "$T/cwd"
 	echo one >file
 }
 
@@ -195,15 +195,15 @@ haul_b_home() {
 	expect 0 haul share add inbox "$T/in box"
 	expect 0 haul share add here .
 	expect 0 haul share list
-	out_has "inbox" "$T/in box" "here" "$T/work"
+	out_has "inbox" "$T/in box" "here" "$T/cwd"
 	expect 0 haul share list --json
-	check "$(head -n 1 "$T/out" | jq -r '.name + .path')" = "here$T/work/."
+	check "$(head -n 1 "$T/out" | jq -r '.name + .path')" = "here$T/cwd/."
 	done_is exit 0
-	expect 1 haul share add inbox "$T/work"
+	expect 1 haul share add inbox "$T/cwd"
 	expect 1 haul share add gone "$T/absent"
-	expect 1 haul share add odd "$T/work" --umask 9
-	expect 1 haul share add odd "$T/work" --own nobody-of-that-name:x
-	expect 0 haul share add masked "$T/work" --umask 027
+	expect 1 haul share add odd "$T/cwd" --umask 9
+	expect 1 haul share add odd "$T/cwd" --own nobody-of-that-name:x
+	expect 0 haul share add masked "$T/cwd" --umask 027
 	expect 0 haul share remove inbox
 	expect 1 haul share remove inbox
 	expect 0 haul share list
@@ -215,7 +215,7 @@ haul_b_home() {
 	id=$(device_id "$T/b")
 	expect 1 haul peer add "$id" --name nas --allow inbox=writer
 	err_has "shares of THIS machine"
-	expect 0 haul share add inbox "$T/work"
+	expect 0 haul share add inbox "$T/cwd"
 	expect 0 haul peer add "$id" --name nas --address 192.0.2.1 --address '[2001:db8::1]:7' --allow inbox=writer
 	err_has "nas is known." "nas may on inbox: writer" "there run:" "haul peer add" "does not run"
 	expect 0 haul peer show nas

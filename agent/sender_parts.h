@@ -28,7 +28,8 @@ struct send_entry {
 	struct hash_tree *tree; /* big files while they are being read */
 	struct haul_digest root;
 	bool has_root;
-	bool has_failed;                /* FAILED sent */
+	bool has_failed; /* FAILED sent */
+	bool was_opened;
 	struct entry_time opened_ctime; /* of the file when its content was first opened */
 	bool is_open;                   /* counted in open_files */
 	bool was_sent;                  /* content went out, not only digests */

@@ -153,9 +153,10 @@ static void on_opened(uv_work_t *work, int status)
 
 	(void)status;
 	s->in_pool--;
-	if (haul_ok(st) && e && !o->is_repair)
+	if (haul_ok(st) && e && (!o->is_repair || !e->was_opened)) {
 		e->opened_ctime = o->file.facts.ctime;
-	else if (haul_ok(st) && e && !same_time(&e->opened_ctime, &o->file.facts.ctime))
+		e->was_opened = true;
+	} else if (haul_ok(st) && e && !same_time(&e->opened_ctime, &o->file.facts.ctime))
 		st = HAUL_CHANGED; /* a repaired leaf must be of the same state as its neighbours */
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
 		explain_mode(s, o);

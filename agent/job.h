@@ -10,6 +10,7 @@
 
 #include "agent/control_link.h"
 #include "agent/lane_set.h"
+#include "engine/entry_digest.h"
 
 /* One entry has ended, on either side. Borrowed for the call. */
 struct job_entry {
@@ -47,6 +48,17 @@ static inline uint64_t job_headway(const struct job_totals *t)
 {
 	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed;
 }
+
+/*
+ * Entry `index` has ended: its record goes into the job's tree and into the totals. Both ends do the same with what
+ * they themselves read or committed.
+ *
+ * r         borrowed; its root counts for a proven file only
+ * was_sent  its content crossed
+ * HAUL_NO_MEMORY, HAUL_IO (scratch file): nothing was counted.
+ */
+HAUL_MUST_USE haul_status job_settle(struct job_totals *t, struct job_digest *digest, uint64_t index,
+				     const struct entry_record *r, bool was_sent);
 
 struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);

@@ -147,8 +147,9 @@ void receiver_on_committed(struct recv_entry *e)
 	receiver_result(e);
 }
 
-static haul_status record(struct receiver *r, const struct recv_entry *e)
+static haul_status settle(struct receiver *r, const struct recv_entry *e)
 {
+	bool was_sent = e->is_committed && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG);
 	struct entry_record rec = { .kind = e->facts.kind,
 				    .outcome = e->outcome,
 				    .path = e->path,
@@ -156,29 +157,10 @@ static haul_status record(struct receiver *r, const struct recv_entry *e)
 				    .size = e->facts.size,
 				    .link_target = e->link_target,
 				    .link_target_len = e->link_target_len };
-	struct haul_digest digest;
-	haul_status st;
 
 	if (e->outcome == OUTCOME_PROVEN && e->has_root)
 		rec.root = e->root;
-	st = entry_digest(&rec, &digest);
-	return haul_ok(st) ? job_digest_put(r->digest, e->index, &digest) : st;
-}
-
-static void count(struct job_totals *t, const struct recv_entry *e)
-{
-	t->proven += e->outcome == OUTCOME_PROVEN;
-	t->unchanged += e->outcome == OUTCOME_UNCHANGED;
-	t->failed += e->outcome == OUTCOME_FAILED;
-	if (e->facts.kind != ENTRY_FILE)
-		return;
-	t->files_proven += e->outcome == OUTCOME_PROVEN;
-	t->files_unchanged += e->outcome == OUTCOME_UNCHANGED;
-	t->files_failed += e->outcome == OUTCOME_FAILED;
-	t->files_sent +=
-	    e->outcome == OUTCOME_PROVEN && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG) && e->is_committed;
-	t->bytes_done += e->facts.size;
-	t->bytes_skipped += e->is_committed ? 0 : e->facts.size;
+	return job_settle(&r->totals, r->digest, e->index, &rec, was_sent);
 }
 
 static void tell(struct receiver *r, const struct recv_entry *e)
@@ -214,7 +196,7 @@ static void tell(struct receiver *r, const struct recv_entry *e)
 void receiver_result(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
-	haul_status st = record(r, e);
+	haul_status st = settle(r, e);
 
 	if (haul_failed(st)) {
 		receiver_fail(r, st, NULL);
@@ -223,7 +205,6 @@ void receiver_result(struct recv_entry *e)
 	e->phase = RECV_DONE;
 	receiver_settle(e);
 	close_slot(e);
-	count(&r->totals, e);
 	tell(r, e);
 	r->out.credit_records++;
 	(void)index_map_remove(&r->entries, e->index);

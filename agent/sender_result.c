@@ -25,7 +25,7 @@ static haul_status check_result(const struct send_entry *e, const struct entry_r
 	return HAUL_OK;
 }
 
-static haul_status record(struct sender *s, const struct send_entry *e, enum entry_outcome outcome)
+static haul_status settle(struct sender *s, const struct send_entry *e, enum entry_outcome outcome)
 {
 	struct entry_record r = { .kind = e->facts.kind,
 				  .outcome = outcome,
@@ -34,30 +34,10 @@ static haul_status record(struct sender *s, const struct send_entry *e, enum ent
 				  .size = e->facts.size,
 				  .link_target = e->link_target,
 				  .link_target_len = e->link_target_len };
-	struct haul_digest digest;
-	haul_status st;
 
 	if (outcome == OUTCOME_PROVEN && e->facts.kind == ENTRY_FILE)
 		r.root = e->root;
-	st = entry_digest(&r, &digest);
-	return haul_ok(st) ? job_digest_put(s->digest, e->index, &digest) : st;
-}
-
-static void count(struct job_totals *t, const struct send_entry *e, enum entry_outcome outcome)
-{
-	bool is_file = e->facts.kind == ENTRY_FILE;
-
-	t->proven += outcome == OUTCOME_PROVEN;
-	t->unchanged += outcome == OUTCOME_UNCHANGED;
-	t->failed += outcome == OUTCOME_FAILED;
-	if (!is_file)
-		return;
-	t->files_proven += outcome == OUTCOME_PROVEN;
-	t->files_unchanged += outcome == OUTCOME_UNCHANGED;
-	t->files_failed += outcome == OUTCOME_FAILED;
-	t->files_sent += outcome == OUTCOME_PROVEN && e->was_sent;
-	t->bytes_done += e->facts.size;
-	t->bytes_skipped += e->was_sent ? 0 : e->facts.size;
+	return job_settle(&s->totals, s->digest, e->index, &r, e->was_sent);
 }
 
 static void tell(struct sender *s, const struct send_entry *e, const struct entry_result *r)
@@ -109,12 +89,11 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 		return HAUL_NOT_ANNOUNCED;
 	st = check_result(e, r);
 	if (haul_ok(st))
-		st = record(s, e, r->outcome);
+		st = settle(s, e, r->outcome);
 	if (haul_failed(st))
 		return st;
 	(void)index_map_remove(&s->window, r->entry);
 	sender_entry_closed(s, e);
-	count(&s->totals, e, r->outcome);
 	tell(s, e, r);
 	send_entry_free(e);
 	return HAUL_OK;

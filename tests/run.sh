@@ -84,6 +84,16 @@ count_ctest() {
 	[ $((passed + failed + skipped)) -gt "$before" ] || add_failure "$label: ctest ran no test ($log)"
 }
 
+# A program that passed may have left out single cases: it said "skipped: REASON" for each.
+list_skips() {
+	label=$1 log=$2
+	while read -r line; do
+		[ -z "$line" ] || add_skip "$label $line"
+	done <<-LINES
+		$(awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 } sub(/^skipped: /, "") { print name ": " $0 }' "$log" | sort -u)
+	LINES
+}
+
 run_ctest() {
 	label=$1 dir=$2
 	log=$logs/$label.log
@@ -91,6 +101,7 @@ run_ctest() {
 	timeout -k 10 900 ctest --test-dir "$dir" -j "$jobs" --output-on-failure --timeout 120 >"$log" 2>&1
 	grep -q '^No tests were found' "$log" && add_failure "$label: no tests ($log)" && return
 	count_ctest "$label" "$log"
+	list_skips "$label" "$dir/Testing/Temporary/LastTest.log"
 	if grep -q 'tests failed out of' "$log" && ! grep -q ' 0 tests failed out of' "$log"; then
 		echo "-- $label failed"
 		grep -vE '^ *(Start|[0-9]+/[0-9]+ Test .*Passed)' "$log" | tail -n 80

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/skip_because.h"
+
 #define assert_code(st, expected) assert_int_equal((st).code, (expected).code)
 
 static void mount_lines(void **state)
@@ -173,11 +175,11 @@ static void this_machine(void **state)
 	assert_code(device_facts_of(-1, &here), HAUL_IO);
 	fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		skip();
+		skip_because("no /dev/shm");
 	assert_code(device_facts_of(fd, &shm), HAUL_OK);
 	close(fd);
 	if (strcmp(shm.file_system, "tmpfs") != 0)
-		skip();
+		skip_because("/dev/shm is no tmpfs");
 	assert_true(shm.is_memory);
 	assert_false(shm.is_network || shm.is_rotational_hint);
 	assert_string_equal(device_text(&shm, NULL, text, sizeof(text)), "tmpfs on memory");

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/skip_because.h"
+
 enum { BIG = 64 * 1024 * 1024 };
 
 #define assert_code(st, expected) assert_int_equal((st).code, (expected).code)
@@ -20,7 +22,7 @@ static int open_in(const char *dir)
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0640);
 
 	if (fd < 0)
-		skip();
+		skip_because("%s has no O_TMPFILE", dir);
 	return fd;
 }
 
@@ -38,7 +40,7 @@ static void big_file_on_disk_is_direct(void **state)
 	if (!atomic_load(&f.is_direct)) {
 		assert_int_equal(f.offset_align, 1);
 		assert_code(disk_file_close(&f), HAUL_OK);
-		skip(); /* the build lies on a file system without direct I/O */
+		skip_because("the build lies on a file system without direct I/O");
 	}
 	assert_true(has_direct_flag(f.fd));
 	assert_true(f.offset_align >= 4096 && (f.offset_align & (f.offset_align - 1)) == 0);

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/skip_because.h"
+
 static struct temp_directory temp;
 
 static int set_up(void **state)
@@ -112,7 +114,7 @@ static void test_foreign_home_is_refused(void **state)
 
 	(void)state;
 	if (geteuid())
-		skip();
+		skip_because("a foreign home needs root");
 	assert_int_equal(mkdir(temp_path(&temp, "foreign"), 0700), 0);
 	assert_int_equal(chown(temp_path(&temp, "foreign"), 12345, 12345), 0);
 	assert_int_equal(home_open(&h, temp_path(&temp, "foreign"), &fault).code, HAUL_CODE_DENIED);

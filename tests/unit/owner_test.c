@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
+#include "tests/unit/skip_because.h"
+
 #define assert_code(st, expected) assert_int_equal((st).code, (expected).code)
 #define assert_done(st) assert_code(st, HAUL_OK)
 
@@ -64,7 +66,7 @@ static void what_arrives_gets_its_owner(void **state)
 	struct stat st;
 
 	if (geteuid() != 0)
-		skip(); /* only root gives files away */
+		skip_because("only root gives files away");
 	place_set_owner(f->place, &owner);
 	assert_done(partial_create(f->place, "dir/large", &cfg, &part, &fault));
 	assert_int_equal(fstat(part.file.fd, &st), 0);
@@ -119,7 +121,7 @@ static void who_may_not_give_makes_nothing(void **state)
 	pid_t child;
 
 	if (geteuid() != 0)
-		skip(); /* needs two users */
+		skip_because("needs two users");
 	place_close(f->place);
 	f->place = NULL;
 	child = fork();
@@ -137,7 +139,7 @@ static void a_directory_put_in_its_place_is_not_given(void **state)
 	struct fixture *f = *state;
 
 	if (geteuid() != 0)
-		skip(); /* only root gives files away */
+		skip_because("only root gives files away");
 	temp_text(f->tree.fd, "dir/file", "x");
 	assert_code(owner_give_directory(f->tree.fd, "dir", &owner), HAUL_CHANGED);
 	assert_owner(f, "dir", 0, 0);
@@ -152,7 +154,7 @@ static void made_parents_get_it(void **state)
 	struct stat st;
 
 	if (geteuid() != 0)
-		skip(); /* only root gives files away */
+		skip_because("only root gives files away");
 	assert_done(beneath_make_path(f->tree.fd, "dir/x/y", &cfg, NULL));
 	assert_owner(f, "dir", 0, 0);
 	assert_owner(f, "dir/x", 4321, 8765);

@@ -136,6 +136,16 @@ static haul_status on_cancel(struct control_job *j, struct haul_fault *fault)
 	return HAUL_OK;
 }
 
+static haul_status on_note(struct control_job *j, struct haul_fault *fault)
+{
+	if (!j->wants_notes)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "NOTE to a job that asked for none");
+	if (j->notes == MESSAGE_NOTES_MAX)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "more than %d NOTEs", MESSAGE_NOTES_MAX);
+	j->notes++;
+	return HAUL_OK;
+}
+
 static haul_status on_digests(const struct control_job *j, const struct message *m, struct haul_fault *fault)
 {
 	return announced(j, m->digests.entry, message_name(m->type), fault);
@@ -179,6 +189,8 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_done(j, party, fault);
 	case MSG_CANCEL:
 		return on_cancel(j, fault);
+	case MSG_NOTE:
+		return on_note(j, fault);
 	default:
 		return haul_bug("%s is no message of a job", message_name(m->type));
 	}

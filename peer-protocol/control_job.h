@@ -18,6 +18,8 @@ struct control_job {
 	uint64_t credit_records, credit_bytes;
 	uint64_t results; /* entries that have one */
 	bool is_cancelled;
+	bool wants_notes;            /* JOB asked for them */
+	unsigned notes;              /* said */
 	struct haul_digest roots[2]; /* by enum job_party, after its JOB_END */
 };
 

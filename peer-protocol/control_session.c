@@ -23,6 +23,7 @@ struct open_question {
 	size_t after_len;
 	enum job_direction direction; /* JOB */
 	uint32_t lanes;
+	bool wants_notes;
 	uint32_t lane, epoch; /* LANE_HELLO */
 };
 
@@ -176,6 +177,7 @@ static haul_status on_accept(struct control_session *s, const struct msg_accept 
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "ACCEPT of more lanes than were wished for");
 	control_job_close(&s->job);
 	control_job_open(&s->job, s->question.direction);
+	s->job.wants_notes = s->question.wants_notes;
 	s->phase = PHASE_JOB;
 	return HAUL_OK;
 }
@@ -217,6 +219,7 @@ static haul_status apply(struct control_session *s, enum control_role speaker, c
 	case MSG_JOB:
 		s->question.direction = m->job.direction;
 		s->question.lanes = m->job.lanes;
+		s->question.wants_notes = m->job.flags & JOB_NOTES;
 		s->phase = PHASE_JOB_OPEN;
 		return HAUL_OK;
 	case MSG_ACCEPT:

@@ -28,6 +28,7 @@ static const struct layout *const message_variants[] = {
 	[MSG_JOB_END] = &job_end_layout,
 	[MSG_DONE] = &done_layout,
 	[MSG_CANCEL] = &cancel_layout,
+	[MSG_NOTE] = &note_layout,
 };
 
 const struct layout message_layout = {
@@ -66,6 +67,7 @@ const char *message_name(enum message_type type)
 		[MSG_JOB_END] = "JOB_END",
 		[MSG_DONE] = "DONE",
 		[MSG_CANCEL] = "CANCEL",
+		[MSG_NOTE] = "NOTE",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

@@ -1,7 +1,8 @@
-/* A job's beginning and end, and its manifest: docs/PROTOCOL.md "Messages" 6, 7, 12 to 15, 22 to 24. */
+/* A job's beginning and end, and its manifest: docs/PROTOCOL.md "Messages" 6, 7, 12 to 15, 22 to 25. */
 #include "peer-protocol/layout.h"
 
-#define JOB_FLAGS_ALL (JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT)
+#define JOB_FLAGS_ALL (JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES)
+#define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
 static const struct field source_fields[] = {
@@ -32,6 +33,10 @@ static const struct field job_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, lanes, 1, LANES_MAX),
 	FIELD_NUMBER(FIELD_POWER, struct msg_job, block_bytes, MESSAGE_BLOCK_MIN, MESSAGE_BLOCK_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, modify_window_ns, 0, MODIFY_WINDOW_MAX_NS),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, server_device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
+	FIELD_VALUE(FIELD_FIXED, struct msg_job, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, fixed, 0, JOB_FIXED_ALL),
 };
 const struct layout job_layout = { LAYOUT_OF(struct msg_job, job_fields), .check = job_check };
 _Static_assert((JOB_FLAGS_ALL & (JOB_FLAGS_ALL + 1)) == 0,
@@ -42,6 +47,8 @@ static const struct field accept_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_accept, lanes, 1, LANES_MAX),
 	FIELD_NUMBER(FIELD_POWER, struct msg_accept, block_bytes, MESSAGE_BLOCK_MIN, MESSAGE_BLOCK_MAX),
 	FIELD_VALUE(FIELD_BOOL, struct msg_accept, root_exists, 0, 1),
+	FIELD_NUMBER(FIELD_UINT, struct msg_accept, device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
+	FIELD_VALUE(FIELD_FIXED, struct msg_accept, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
 };
 const struct layout accept_layout = { LAYOUT_OF(struct msg_accept, accept_fields) };
 
@@ -176,3 +183,8 @@ static const struct field cancel_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_cancel, code, 1, MESSAGE_CODE_MAX),
 };
 const struct layout cancel_layout = { LAYOUT_OF(struct msg_cancel, cancel_fields) };
+
+static const struct field note_fields[] = {
+	FIELD_VALUE(FIELD_TEXT, struct msg_note, text, 1, MESSAGE_TEXT_MAX),
+};
+const struct layout note_layout = { LAYOUT_OF(struct msg_note, note_fields) };

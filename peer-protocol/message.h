@@ -10,6 +10,7 @@
 #ifndef HAUL_PROTOCOL_MESSAGE_H
 #define HAUL_PROTOCOL_MESSAGE_H
 
+#include "engine/base/device_kind.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
 
@@ -46,6 +47,7 @@ enum {
 	SESSION_ID_BYTES = 32,
 	SOURCE_ID_BYTES = 16,
 	LANES_MAX = 16,
+	MESSAGE_NOTES_MAX = 64, /* of one job */
 };
 
 /* Sizes end where off_t does, and a file of that size has this many leaves. */
@@ -88,7 +90,8 @@ enum message_type {
 	MSG_JOB_END = 22,      /* both: my counts and job root */
 	MSG_DONE = 23,         /* both: roots agree; close_notify follows */
 	MSG_CANCEL = 24,       /* client: stop; what is committed stays */
-	MSG_TYPE_LAST = MSG_CANCEL,
+	MSG_NOTE = 25,         /* server: a choice or a fallback of its end, for people */
+	MSG_TYPE_LAST = MSG_NOTE,
 };
 
 struct capability {
@@ -176,7 +179,11 @@ enum job_flags {
 	JOB_NO_SYNC = 1 << 2,
 	JOB_FOLLOW_LINKS = 1 << 3,
 	JOB_EXACT = 1 << 4, /* verify: metadata and surplus entries count as differences */
+	JOB_NOTES = 1 << 5, /* the server tells its choices in NOTEs */
 };
+
+/* What of JOB the user fixed: the server cuts it to its limits, not to what it would have chosen. */
+enum job_fixed { JOB_FIXED_LANES = 1 << 0, JOB_FIXED_BLOCK = 1 << 1 };
 
 /* One source of a pull: where it is in the share and where it lands below the job's root. */
 struct job_source {
@@ -197,6 +204,10 @@ struct msg_job {
 	uint32_t lanes;       /* wished for, 1 .. LANES_MAX */
 	uint32_t block_bytes; /* wished for */
 	uint64_t modify_window_ns;
+	enum device_kind device;        /* the client's end lies on */
+	enum device_kind server_device; /* what the user says of the server's end; DEVICE_UNKNOWN: nothing */
+	uint8_t disk_id[DISK_ID_BYTES]; /* the client's; equal ids: the same disks of one machine; zeros: not known */
+	uint32_t fixed;                 /* enum job_fixed */
 };
 
 struct msg_accept {
@@ -204,6 +215,12 @@ struct msg_accept {
 	uint32_t lanes;
 	uint32_t block_bytes;
 	bool root_exists;
+	enum device_kind device; /* the server's end lies on, or as the user said */
+	uint8_t disk_id[DISK_ID_BYTES];
+};
+
+struct msg_note {
+	struct text text; /* one line; untrusted: escape before printing */
 };
 
 struct msg_busy {
@@ -447,6 +464,7 @@ struct message {
 		struct msg_result result;
 		struct msg_job_end job_end;
 		struct msg_cancel cancel;
+		struct msg_note note;
 	};
 };
 

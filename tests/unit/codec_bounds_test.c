@@ -154,7 +154,7 @@ static const struct bound bounds[] = {
 	BAD("JOB", "3", NUMBER, 0),
 	BAD("JOB", "3", NUMBER, 1),
 	BAD("JOB", "3", NUMBER, 3),
-	LIMIT("JOB", "4", NUMBER, 31),
+	LIMIT("JOB", "4", NUMBER, 63),
 	LIMITS("JOB", "5", NAME_LEN, 1, 64),
 	BAD("JOB", "6", NAME_LEN, 1),
 	LIMIT("JOB minimal", "6", PATH_LEN, 65535),
@@ -169,11 +169,19 @@ static const struct bound bounds[] = {
 	BAD("JOB", "9", NUMBER, 32 * MIB),
 	BAD("JOB", "9", NUMBER, MIB / 2),
 	LIMIT("JOB", "10", NUMBER, UINT64_C(86400000000000)),
+	LIMIT("JOB", "11", NUMBER, 5),
+	LIMIT("JOB", "12", NUMBER, 5),
+	BAD("JOB", "13", DIGESTS_LEN, 15),
+	BAD("JOB", "13", DIGESTS_LEN, 17),
+	GOOD("JOB", "13", NIL, 0),
+	LIMIT("JOB", "14", NUMBER, 3),
 	BAD("JOB minimal", "3", NUMBER, 2),
 
 	BAD("ACCEPT", "1", DIGESTS_LEN, 31),
 	GOOD("ACCEPT", "1", DIGESTS_LEN, 32),
 	BAD("ACCEPT", "1", DIGESTS_LEN, 33),
+	LIMIT("ACCEPT", "5", NUMBER, 5),
+	BAD("ACCEPT", "6", DIGESTS_LEN, 17),
 	LIMITS("ACCEPT", "2", NUMBER, 1, 16),
 	BAD("ACCEPT", "3", NUMBER, MIB / 2),
 	BAD("ACCEPT", "3", NUMBER, 32 * MIB),
@@ -297,6 +305,7 @@ static const struct bound bounds[] = {
 	BAD("JOB_END", "7", DIGESTS_LEN, 17),
 	BAD("JOB_END", "8", NUMBER, 1),
 	LIMITS("CANCEL", "1", NUMBER, 1, 65535),
+	LIMITS("NOTE", "1", NAME_LEN, 1, 300),
 };
 
 static const char *sample_hex(const char *name)

@@ -116,6 +116,7 @@ struct message job_message(enum job_direction direction)
 	struct message m = { .type = MSG_JOB,
 			     .job = { .verb = JOB_COPY,
 				      .direction = direction,
+				      .flags = JOB_NOTES,
 				      .share = { "inbox", 5 },
 				      .lanes = 2,
 				      .block_bytes = 4 << 20 } };
@@ -207,5 +208,7 @@ struct message plain_message(enum message_type type)
 		m.result = (struct msg_result){ .results = &result_first, .result_count = 1 };
 	if (type == MSG_CANCEL)
 		m.cancel.code = HAUL_CODE_INTERRUPTED;
+	if (type == MSG_NOTE)
+		m.note.text = (struct text){ "xfs on sd", 9 };
 	return m;
 }

@@ -429,6 +429,31 @@ static void a_cancelled_job_may_end_early_and_only_once(void **state)
 	control_pair_close(&p);
 }
 
+/* A server tells as much as was asked for and is bounded, so that it cannot fill a client's screen or log. */
+static void notes_are_asked_for_and_counted(void **state)
+{
+	struct message note = plain_message(MSG_NOTE), job = job_message(JOB_PUSH), accept = plain_message(MSG_ACCEPT);
+	struct control_update out;
+	struct control_pair p;
+
+	(void)state;
+	control_pair_open(&p);
+	control_pair_run_job(&p, JOB_PUSH, 9);
+	for (unsigned i = 0; i < MESSAGE_NOTES_MAX; i++)
+		assert_ok(control_pair_say(&p, SERVER, &note, NULL));
+	assert_code(control_pair_hear(&p, CLIENT, &note, &out), HAUL_BAD_VALUE);
+	control_pair_close(&p);
+
+	job.job.flags = 0;
+	control_pair_open(&p);
+	assert_ok(say(&p, SERVER, MSG_HELLO));
+	assert_ok(say(&p, CLIENT, MSG_HELLO));
+	assert_ok(control_pair_say(&p, CLIENT, &job, NULL));
+	assert_ok(control_pair_say(&p, SERVER, &accept, NULL));
+	assert_code(control_pair_hear(&p, CLIENT, &note, &out), HAUL_BAD_VALUE);
+	control_pair_close(&p);
+}
+
 /* CANCEL and the other side's last words may cross on the way. */
 static void a_cancel_that_crosses_done_does_no_harm(void **state)
 {
@@ -509,6 +534,7 @@ int main(void)
 		cmocka_unit_test(an_entry_has_one_result_and_surplus_has_none),
 		cmocka_unit_test(done_is_only_for_roots_that_agree),
 		cmocka_unit_test(a_cancelled_job_may_end_early_and_only_once),
+		cmocka_unit_test(notes_are_asked_for_and_counted),
 		cmocka_unit_test(a_cancel_that_crosses_done_does_no_harm),
 		cmocka_unit_test(a_message_too_long_leaves_the_session_alone),
 		cmocka_unit_test(the_peer_is_waited_for_as_long_as_its_state_allows),

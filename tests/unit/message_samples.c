@@ -101,13 +101,17 @@ static const struct message job = {
 	.job = { .job_id = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 		 .verb = JOB_VERIFY,
 		 .direction = JOB_PULL,
-		 .flags = 31,
+		 .flags = 63,
 		 .share = T("projects"),
 		 .sources = sources,
 		 .source_count = COUNT(sources),
 		 .lanes = 4,
 		 .block_bytes = 4 << 20,
-		 .modify_window_ns = 2000000000 },
+		 .modify_window_ns = 2000000000,
+		 .device = DEVICE_NVME,
+		 .server_device = DEVICE_ROTATIONAL,
+		 .disk_id = { 0xd1, [15] = 0x1d },
+		 .fixed = JOB_FIXED_LANES | JOB_FIXED_BLOCK },
 };
 static const struct message job_minimal = {
 	.type = MSG_JOB,
@@ -116,7 +120,12 @@ static const struct message job_minimal = {
 
 static const struct message accept = {
 	.type = MSG_ACCEPT,
-	.accept = { .session_id = { 0xff, [31] = 0x01 }, .lanes = 4, .block_bytes = 4 << 20, .root_exists = true },
+	.accept = { .session_id = { 0xff, [31] = 0x01 },
+		    .lanes = 4,
+		    .block_bytes = 4 << 20,
+		    .root_exists = true,
+		    .device = DEVICE_ROTATIONAL,
+		    .disk_id = { 0xd2, [15] = 0x2d } },
 };
 static const struct message busy = { .type = MSG_BUSY, .busy = { .place = 3 } };
 
@@ -279,6 +288,7 @@ static const struct message job_end = {
 };
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };
+static const struct message note = { .type = MSG_NOTE, .note = { .text = T("xfs on sd") } };
 
 const struct message_sample message_samples[] = {
 #include "message_golden.inc"

@@ -5,8 +5,8 @@
  */
 #include "engine/device.h"
 
-#include "engine/block_device.h"
-#include "engine/disk_file.h"
+#include "engine/device_probe.h"
+#include "engine/device_world.h"
 #include "engine/mountinfo.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -28,6 +29,7 @@ static const char *const network_file_systems[] = {
 
 /* Drivers of disks that can rotate. Virtual ones report whatever their host thinks of. */
 static const char *const disk_drivers[] = { "sd", "pata" };
+static const char *const flash_drivers[] = { "mmcblk" };
 
 static bool is_one_of(const char *name, const char *const *list, size_t count)
 {
@@ -37,77 +39,234 @@ static bool is_one_of(const char *name, const char *const *list, size_t count)
 	return false;
 }
 
-static bool is_mount_of(const struct mount_line *m, const struct statx *sx)
+/* ---- the mount ---- */
+
+struct mount_facts {
+	char file_system[32];
+	struct block_place place;
+};
+
+static bool is_mount_of(const struct mount_line *m, dev_t dev, uint64_t mount_id)
 {
-	if (sx->stx_mask & STATX_MNT_ID)
-		return m->id == sx->stx_mnt_id;
-	return m->major == sx->stx_dev_major && m->minor == sx->stx_dev_minor;
+	if (mount_id)
+		return m->id == mount_id;
+	return m->major == major(dev) && m->minor == minor(dev);
 }
 
-static void take_mount(const struct mount_line *m, struct device_facts *facts)
+static void take_mount(const struct device_world *w, const struct mount_line *m, struct mount_facts *facts)
 {
-	struct stat sb;
-
 	(void)snprintf(facts->file_system, sizeof(facts->file_system), "%s", m->file_system);
-	if (!facts->block_dev && m->source[0] == '/' && stat(m->source, &sb) == 0 && S_ISBLK(sb.st_mode))
-		facts->block_dev = sb.st_rdev;
+	facts->place.is_btrfs = !strcmp(m->file_system, "btrfs");
+	if (!facts->place.dev && m->source[0] == '/')
+		facts->place.dev = w->device_at(m->source);
 }
 
-static void find_mount(const struct statx *sx, struct device_facts *facts)
+static struct mount_facts find_mount(const struct device_world *w, dev_t dev, uint64_t mount_id)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	/* Major 0: no block device, a number made up by the file system. */
+	struct mount_facts facts = { .place.dev = major(dev) ? dev : 0 };
+	FILE *f = fopen(w->mountinfo, "re");
 	struct mount_line m;
 	char *line = NULL;
 	size_t cap = 0;
 
 	if (!f)
-		return;
+		return facts;
 	while (getline(&line, &cap, f) > 0)
-		if (mount_line_parse(line, &m) && is_mount_of(&m, sx)) {
-			take_mount(&m, facts);
+		if (mount_line_parse(line, &m) && is_mount_of(&m, dev, mount_id)) {
+			take_mount(w, &m, &facts);
 			break;
 		}
 	free(line);
 	(void)fclose(f);
+	return facts;
 }
 
-haul_status device_facts_of(int fd, struct device_facts *ret_facts)
+static struct block_place place_of_file(const struct block_world *b, const char *path)
 {
-	struct device_facts d = { .dev = 0 };
-	bool says_rotational = false;
+	const struct device_world *w = b->ctx;
+	uint64_t mount_id = 0;
+	dev_t dev = 0;
+
+	if (!w->look_at(path, &dev, &mount_id))
+		return (struct block_place){ .dev = 0 };
+	return find_mount(w, dev, mount_id).place;
+}
+
+/* ---- the kind ---- */
+
+/* What one disk is, as far as driver and queue tell; DEVICE_ROTATIONAL is a claim that has to be confirmed. */
+static enum device_kind kind_of_disk(const struct block_disk *disk)
+{
+	if (!strcmp(disk->driver, "nvme"))
+		return DEVICE_NVME;
+	if (is_one_of(disk->driver, flash_drivers, COUNT(flash_drivers)))
+		return DEVICE_SSD;
+	if (!is_one_of(disk->driver, disk_drivers, COUNT(disk_drivers)))
+		return DEVICE_UNKNOWN;
+	return disk->says_rotational ? DEVICE_ROTATIONAL : DEVICE_SSD;
+}
+
+static uint32_t probe_once(const struct device_world *w, struct device_book *b, int fd, uint64_t disk)
+{
+	uint32_t seek_us;
+
+	(void)pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < b->count; i++)
+		if (b->probed[i].disk == disk) {
+			seek_us = b->probed[i].seek_us;
+			(void)pthread_mutex_unlock(&b->lock);
+			return seek_us;
+		}
+	seek_us = w->probe(fd, disk);
+	if (seek_us && b->count < DEVICE_BOOK_MAX) {
+		b->probed[b->count].disk = disk;
+		b->probed[b->count++].seek_us = seek_us;
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+	return seek_us;
+}
+
+static void confirm(const struct device_world *w, struct device_book *book, int fd, dev_t disk,
+		    struct device_facts *facts)
+{
+	facts->seek_us = book ? probe_once(w, book, fd, disk) : 0;
+	facts->kind = facts->seek_us > DEVICE_PROBE_SPINDLE_US ? DEVICE_ROTATIONAL : DEVICE_UNKNOWN;
+	facts->reason = !facts->seek_us                 ? DEVICE_NOT_PROBED
+			: facts->kind == DEVICE_UNKNOWN ? DEVICE_REFUTED
+							: DEVICE_CONFIRMED;
+}
+
+/* A single spindle makes the whole a spindle; otherwise all have to agree. */
+static void judge(const struct device_world *w, struct device_book *book, int fd, const struct block_facts *b,
+		  struct device_facts *facts)
+{
+	enum device_kind kind = kind_of_disk(&b->disks[0]);
+	bool is_mixed = false;
+
+	for (unsigned i = 0; i < b->disk_count; i++) {
+		enum device_kind one = kind_of_disk(&b->disks[i]);
+
+		facts->says_rotational = facts->says_rotational || b->disks[i].says_rotational;
+		if (one == DEVICE_ROTATIONAL) {
+			confirm(w, book, fd, b->disks[i].dev, facts);
+			return;
+		}
+		is_mixed = is_mixed || one != kind;
+	}
+	facts->kind = is_mixed ? DEVICE_UNKNOWN : kind;
+	facts->reason = is_mixed ? DEVICE_MIXED : kind == DEVICE_UNKNOWN ? DEVICE_NO_REAL_DISK : DEVICE_BY_DRIVER;
+}
+
+static void take_disks(const struct block_facts *b, struct device_facts *d)
+{
+	_Static_assert((int)DEVICE_DISKS_MAX == (int)BLOCK_DISKS_MAX, "every disk that is found has its place");
+	for (unsigned i = 0; i < b->disk_count; i++)
+		d->disks[i] = b->disks[i].dev;
+	d->disk_count = b->disk_count;
+	d->has_more_disks = b->has_more;
+	memcpy(d->driver, b->disks[0].driver, sizeof(d->driver));
+	memcpy(d->through, b->through, sizeof(d->through));
+	d->queue_requests = b->disks[0].queue_requests;
+	d->max_request_bytes = b->disks[0].max_request_bytes;
+	d->optimal_bytes = b->disks[0].optimal_bytes;
+}
+
+void device_facts_in(const struct device_world *w, struct device_book *book, int fd, dev_t dev, uint64_t mount_id,
+		     struct device_facts *ret_facts)
+{
+	const struct block_world blocks = { .sys_root = w->sys_root, .place_of_file = place_of_file, .ctx = w };
+	struct mount_facts mount = find_mount(w, dev, mount_id);
+	struct device_facts d = { .dev = dev, .reason = DEVICE_NOT_KNOWN };
+	struct block_facts b;
+
+	memcpy(d.file_system, mount.file_system, sizeof(d.file_system));
+	block_device_look(&blocks, mount.place, &b);
+	if (is_one_of(d.file_system, memory_file_systems, COUNT(memory_file_systems)))
+		d.kind = DEVICE_MEMORY;
+	else if (is_one_of(d.file_system, network_file_systems, COUNT(network_file_systems)))
+		d.kind = DEVICE_NETWORK;
+	if (d.kind != DEVICE_UNKNOWN) {
+		d.reason = DEVICE_BY_FS;
+	} else if (b.disk_count) {
+		take_disks(&b, &d);
+		judge(w, book, fd, &b, &d);
+	}
+	*ret_facts = d;
+}
+
+/* ---- this machine ---- */
+
+static dev_t device_at(const char *path)
+{
+	struct stat sb;
+
+	return stat(path, &sb) == 0 && S_ISBLK(sb.st_mode) ? sb.st_rdev : 0;
+}
+
+static haul_status look_fd(int fd, const char *path, dev_t *ret_dev, uint64_t *ret_mount_id)
+{
 	struct statx sx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &sx) < 0)
+	if (statx(fd, path, AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &sx) < 0)
 		return haul_status_from_errno(errno);
-	d.dev = makedev(sx.stx_dev_major, sx.stx_dev_minor);
-	if (sx.stx_dev_major != 0) /* 0: no block device, a number made up by the file system */
-		d.block_dev = d.dev;
-	find_mount(&sx, &d);
-	if (d.block_dev)
-		block_device_look("/sys", d.block_dev, d.driver, sizeof(d.driver), &says_rotational);
-	d.is_memory = is_one_of(d.file_system, memory_file_systems, COUNT(memory_file_systems));
-	d.is_network = is_one_of(d.file_system, network_file_systems, COUNT(network_file_systems));
-	d.is_rotational_hint = says_rotational && is_one_of(d.driver, disk_drivers, COUNT(disk_drivers));
-	*ret_facts = d;
+	*ret_dev = makedev(sx.stx_dev_major, sx.stx_dev_minor);
+	*ret_mount_id = sx.stx_mask & STATX_MNT_ID ? sx.stx_mnt_id : 0;
 	return HAUL_OK;
 }
 
-/* 4 MiB at depth 4 to 16 were equally fast on a virtual disk; one spindle likes longer runs and a shorter queue. */
-void device_defaults(const struct device_facts *d, unsigned *ret_depth, size_t *ret_block_bytes)
+static bool look_at(const char *path, dev_t *ret_dev, uint64_t *ret_mount_id)
 {
-	*ret_depth = d->is_rotational_hint ? 4 : 8;
-	*ret_block_bytes = (d->is_rotational_hint ? 8u : 4u) << 20;
+	return path[0] == '/' && haul_ok(look_fd(AT_FDCWD, path, ret_dev, ret_mount_id));
 }
 
-const char *device_text(const struct device_facts *d, const struct disk_file *file, char *ret_text, size_t cap)
+/* The disk itself where that is permitted (root), else a big file on it. */
+static uint32_t probe(int fd, dev_t disk)
 {
-	const char *on = d->driver[0]    ? d->driver
-			 : d->is_memory  ? "memory"
-			 : d->is_network ? "network"
-					 : "unknown device";
+	uint32_t median = 0;
+	char path[64];
+	int at;
 
-	(void)snprintf(ret_text, cap, "%s on %s%s%s%s", d->file_system[0] ? d->file_system : "unknown file system", on,
-		       d->is_rotational_hint ? " (rotating)" : "", file ? ", " : "",
-		       file ? disk_file_mode_text(file) : "");
-	return ret_text;
+	(void)snprintf(path, sizeof(path), "/dev/block/%u:%u", major(disk), minor(disk));
+	at = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (at >= 0) {
+		median = device_probe_fd(at);
+		(void)close(at);
+	}
+	at = median ? -1 : device_probe_find(fd);
+	if (at >= 0) {
+		median = device_probe_fd(at);
+		(void)close(at);
+	}
+	return median;
+}
+
+const struct device_world this_machine = {
+	.sys_root = "/sys",
+	.mountinfo = "/proc/self/mountinfo",
+	.device_at = device_at,
+	.look_at = look_at,
+	.probe = probe,
+};
+
+haul_status device_facts_of(struct device_book *book, int fd, struct device_facts *ret_facts)
+{
+	uint64_t mount_id = 0;
+	dev_t dev = 0;
+	haul_status st = look_fd(fd, "", &dev, &mount_id);
+
+	if (haul_ok(st))
+		device_facts_in(&this_machine, book, fd, dev, mount_id, ret_facts);
+	return st;
+}
+
+void device_book_open(struct device_book *b)
+{
+	*b = (struct device_book){ .count = 0 };
+	(void)pthread_mutex_init(&b->lock, NULL);
+}
+
+void device_book_close(struct device_book *b)
+{
+	(void)pthread_mutex_destroy(&b->lock);
 }

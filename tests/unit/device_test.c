@@ -1,8 +1,8 @@
-/* What a path lies on: lines of mountinfo, trees like sysfs, and the machine at hand. */
+/* What a path lies on: lines of mountinfo, trees like sysfs with machines of all kinds in them, and the one at hand. */
 #include "engine/device.h"
 
-#include "engine/block_device.h"
-#include "engine/disk_file.h"
+#include "engine/device_probe.h"
+#include "engine/device_world.h"
 #include "engine/mountinfo.h"
 
 #include <fcntl.h>
@@ -52,53 +52,134 @@ static void mount_lines(void **state)
 	}
 }
 
-/* One tree like sysfs: an NVMe partition, RAID over a partition of a SATA disk under device mapper, a loop device. */
+/*
+ * One tree like sysfs: an NVMe partition, RAID over partitions of two SATA disks under device mapper, an SSD, a USB
+ * disk that rotates, a virtual disk that claims to, loop devices over files on these, and a btrfs over three disks.
+ */
 static const char *const tree[] = {
-	"d bus",
-	"d bus/nvme",
-	"d bus/sd",
-	"d dev",
-	"d dev/block",
-	"d devices",
-	"d devices/pci",
-	"l devices/pci/driver ../../bus/nvme",
-	"d devices/pci/nvme0",
-	"l devices/pci/nvme0/device ../../pci",
-	"d devices/pci/nvme0/nvme0n1",
-	"l devices/pci/nvme0/nvme0n1/device ../../nvme0",
-	"d devices/pci/nvme0/nvme0n1/queue",
-	"f devices/pci/nvme0/nvme0n1/queue/rotational 0",
-	"d devices/pci/nvme0/nvme0n1/nvme0n1p2",
-	"f devices/pci/nvme0/nvme0n1/nvme0n1p2/partition 2",
-	"l dev/block/259:2 ../../devices/pci/nvme0/nvme0n1/nvme0n1p2",
-	"d devices/ata",
-	"l devices/ata/driver ../../bus/sd",
-	"d devices/ata/sda",
-	"l devices/ata/sda/device ../../ata",
-	"d devices/ata/sda/slaves",
-	"d devices/ata/sda/queue",
-	"f devices/ata/sda/queue/rotational 1",
-	"d devices/ata/sda/sda1",
-	"f devices/ata/sda/sda1/partition 1",
-	"d devices/md127",
-	"d devices/md127/slaves",
-	"l devices/md127/slaves/sda1 ../../ata/sda/sda1",
-	"d devices/dm-3",
-	"d devices/dm-3/slaves",
-	"l devices/dm-3/slaves/md127 ../../md127",
-	"l dev/block/253:3 ../../devices/dm-3",
-	"d devices/loop7",
-	"d devices/loop7/queue",
-	"f devices/loop7/queue/rotational 1",
-	"d devices/loop7/slaves",
-	"l dev/block/7:7 ../../devices/loop7",
-	"d devices/dm-9",
-	"d devices/dm-9/slaves",
-	"l devices/dm-9/slaves/self ../../dm-9",
-	"l dev/block/253:9 ../../devices/dm-9",
+	"d sys",
+	"d sys/bus",
+	"d sys/bus/nvme",
+	"d sys/bus/sd",
+	"d sys/bus/virtio_blk",
+	"d sys/dev",
+	"d sys/dev/block",
+	"d sys/devices",
+	"d sys/devices/pci",
+	"l sys/devices/pci/driver ../../bus/nvme",
+	"d sys/devices/pci/nvme0",
+	"l sys/devices/pci/nvme0/device ../../pci",
+	"d sys/devices/pci/nvme0/nvme0n1",
+	"f sys/devices/pci/nvme0/nvme0n1/dev 259:0",
+	"l sys/devices/pci/nvme0/nvme0n1/device ../../nvme0",
+	"d sys/devices/pci/nvme0/nvme0n1/queue",
+	"f sys/devices/pci/nvme0/nvme0n1/queue/rotational 0",
+	"f sys/devices/pci/nvme0/nvme0n1/queue/nr_requests 1023",
+	"f sys/devices/pci/nvme0/nvme0n1/queue/max_sectors_kb 128",
+	"f sys/devices/pci/nvme0/nvme0n1/queue/optimal_io_size 4096",
+	"d sys/devices/pci/nvme0/nvme0n1/nvme0n1p2",
+	"f sys/devices/pci/nvme0/nvme0n1/nvme0n1p2/partition 2",
+	"f sys/devices/pci/nvme0/nvme0n1/nvme0n1p2/dev 259:2",
+	"l sys/dev/block/259:2 ../../devices/pci/nvme0/nvme0n1/nvme0n1p2",
+	"d sys/devices/nvme1n1",
+	"f sys/devices/nvme1n1/dev 259:7",
+	"l sys/dev/block/259:7 ../../devices/nvme1n1",
+	"d sys/devices/ata",
+	"l sys/devices/ata/driver ../../bus/sd",
+	"d sys/devices/ata/sda",
+	"f sys/devices/ata/sda/dev 8:0",
+	"l sys/devices/ata/sda/device ../../ata",
+	"d sys/devices/ata/sda/slaves",
+	"d sys/devices/ata/sda/queue",
+	"f sys/devices/ata/sda/queue/rotational 1",
+	"d sys/devices/ata/sda/sda1",
+	"f sys/devices/ata/sda/sda1/partition 1",
+	"d sys/devices/ata/sda/sda2",
+	"f sys/devices/ata/sda/sda2/partition 2",
+	"l sys/dev/block/8:2 ../../devices/ata/sda/sda2",
+	"d sys/devices/ata/sdb",
+	"f sys/devices/ata/sdb/dev 8:16",
+	"l sys/devices/ata/sdb/device ../../ata",
+	"d sys/devices/ata/sdb/queue",
+	"f sys/devices/ata/sdb/queue/rotational 1",
+	"l sys/dev/block/8:16 ../../devices/ata/sdb",
+	"d sys/devices/ata/sdc",
+	"f sys/devices/ata/sdc/dev 8:32",
+	"l sys/devices/ata/sdc/device ../../ata",
+	"d sys/devices/ata/sdc/queue",
+	"f sys/devices/ata/sdc/queue/rotational 0",
+	"l sys/dev/block/8:32 ../../devices/ata/sdc",
+	"d sys/devices/md127",
+	"f sys/devices/md127/dev 9:127",
+	"d sys/devices/md127/slaves",
+	"l sys/devices/md127/slaves/sda1 ../../ata/sda/sda1",
+	"l sys/devices/md127/slaves/sda2 ../../ata/sda/sda2",
+	"l sys/devices/md127/slaves/sdb ../../ata/sdb",
+	"d sys/devices/dm-3",
+	"f sys/devices/dm-3/dev 253:3",
+	"d sys/devices/dm-3/slaves",
+	"l sys/devices/dm-3/slaves/md127 ../../md127",
+	"l sys/dev/block/253:3 ../../devices/dm-3",
+	"d sys/devices/virtio",
+	"l sys/devices/virtio/driver ../../bus/virtio_blk",
+	"d sys/devices/virtio/vda",
+	"f sys/devices/virtio/vda/dev 254:0",
+	"l sys/devices/virtio/vda/device ../../virtio",
+	"d sys/devices/virtio/vda/queue",
+	"f sys/devices/virtio/vda/queue/rotational 1",
+	"l sys/dev/block/254:0 ../../devices/virtio/vda",
+	"d sys/devices/loop7",
+	"f sys/devices/loop7/dev 7:7",
+	"d sys/devices/loop7/queue",
+	"f sys/devices/loop7/queue/rotational 1",
+	"d sys/devices/loop7/slaves",
+	"d sys/devices/loop7/loop",
+	"f sys/devices/loop7/loop/backing_file /in/memory",
+	"l sys/dev/block/7:7 ../../devices/loop7",
+	"d sys/devices/loop8",
+	"f sys/devices/loop8/dev 7:8",
+	"d sys/devices/loop8/loop",
+	"f sys/devices/loop8/loop/backing_file /on/dm",
+	"l sys/dev/block/7:8 ../../devices/loop8",
+	"d sys/devices/loop9",
+	"f sys/devices/loop9/dev 7:9",
+	"d sys/devices/loop9/loop",
+	"f sys/devices/loop9/loop/backing_file /on/loop9",
+	"l sys/dev/block/7:9 ../../devices/loop9",
+	"d sys/devices/dm-9",
+	"f sys/devices/dm-9/dev 253:9",
+	"d sys/devices/dm-9/slaves",
+	"l sys/devices/dm-9/slaves/self ../../dm-9",
+	"l sys/dev/block/253:9 ../../devices/dm-9",
+	"d sys/fs",
+	"d sys/fs/btrfs",
+	"d sys/fs/btrfs/features",
+	"d sys/fs/btrfs/1f2e",
+	"d sys/fs/btrfs/1f2e/devices",
+	"l sys/fs/btrfs/1f2e/devices/sdc ../../../../devices/ata/sdc",
+	"l sys/fs/btrfs/1f2e/devices/vda ../../../../devices/virtio/vda",
+	"l sys/fs/btrfs/1f2e/devices/nvme0n1p2 ../../../../devices/pci/nvme0/nvme0n1/nvme0n1p2",
 };
 
 enum { TREE = sizeof(tree) / sizeof(tree[0]) };
+
+/* Devices and mounts of that machine; the root is where the tree is. */
+static const char mounts[] = "10 1 259:2 / /nvme rw - xfs /dev/nvme0n1p2 rw\n"
+			     "11 1 253:3 / /raid rw - ext4 /dev/mapper/raid rw\n"
+			     "12 1 8:32 / /ssd rw - ext4 /dev/sdc rw\n"
+			     "13 1 8:16 / /disk rw - ext4 /dev/sdb rw\n"
+			     "14 1 254:0 / /vm rw - ext4 /dev/vda rw\n"
+			     "15 1 7:7 / /loop7 rw - ext4 /dev/loop7 rw\n"
+			     "16 1 7:8 / /loop8 rw - ext4 /dev/loop8 rw\n"
+			     "17 1 7:9 / /loop9 rw - ext4 /dev/loop9 rw\n"
+			     "18 1 0:40 / /btrfs rw - btrfs /dev/vda rw\n"
+			     "19 1 0:41 / /tmp rw - tmpfs tmpfs rw\n"
+			     "20 1 0:42 / /nas rw - nfs4 server:/export rw\n"
+			     "21 1 0:43 / /over rw - overlay overlay rw\n"
+			     "22 1 253:9 / /self rw - ext4 /dev/dm-9 rw\n"
+			     "23 1 259:7 / /paths rw - ext4 /dev/nvme1n1 rw\n"
+			     "24 1 1:1 / /gone rw - ext4 /dev/gone rw\n"
+			     "25 1 8:2 / /old rw - ext4 /dev/sda2 rw\n";
 
 static void make_node(int root, const char *node)
 {
@@ -126,95 +207,338 @@ static void remove_node(int root, const char *node)
 	assert_int_equal(unlinkat(root, path, node[0] == 'd' ? AT_REMOVEDIR : 0), 0);
 }
 
-static void assert_device(const char *root, unsigned major, unsigned minor, const char *driver, bool says_rotational)
-{
-	char found[32];
-	bool says = !says_rotational;
+static char root[] = "device.XXXXXX", sys_root[32], mountinfo[32];
 
-	block_device_look(root, makedev(major, minor), found, sizeof(found), &says);
-	assert_string_equal(found, driver);
-	assert_int_equal(says, says_rotational);
-}
-
-static void block_devices(void **state)
+static int make_tree(void **state)
 {
-	char root[] = "device.XXXXXX";
-	int fd;
+	int fd = mkdtemp(root) ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	FILE *f;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
 	for (size_t i = 0; i < TREE; i++)
 		make_node(fd, tree[i]);
-	assert_device(root, 259, 2, "nvme", false);
-	assert_device(root, 253, 3, "sd", true);
-	assert_device(root, 7, 7, "loop", true);
-	assert_device(root, 253, 9, "dm", false); /* its own member: ends all the same */
-	assert_device(root, 1, 1, "", false);
-	assert_device("nowhere", 259, 2, "", false);
+	close(fd);
+	(void)snprintf(sys_root, sizeof(sys_root), "%s/sys", root);
+	(void)snprintf(mountinfo, sizeof(mountinfo), "%s/mounts", root);
+	f = fopen(mountinfo, "w");
+	assert_non_null(f);
+	assert_int_equal(fputs(mounts, f) >= 0, 1);
+	assert_int_equal(fclose(f), 0);
+	return 0;
+}
+
+static int remove_tree(void **state)
+{
+	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
 	for (size_t i = TREE; i-- > 0;)
 		remove_node(fd, tree[i]);
 	close(fd);
+	assert_int_equal(unlink(mountinfo), 0);
 	assert_int_equal(rmdir(root), 0);
+	return 0;
 }
 
-static void this_machine(void **state)
+/* ---- that machine ---- */
+
+static uint32_t seek_us; /* what the probe finds */
+static unsigned probes;
+
+static dev_t device_at(const char *path)
 {
-	struct device_facts here, shm;
-	int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat sb;
-	char text[128];
+	return strcmp(path, "/dev/vda") == 0 ? makedev(254, 0) : 0;
+}
+
+static bool look_at(const char *path, dev_t *ret_dev, uint64_t *ret_mount_id)
+{
+	*ret_mount_id = 0;
+	*ret_dev = strcmp(path, "/on/dm") == 0      ? makedev(253, 3)
+		   : strcmp(path, "/on/loop9") == 0 ? makedev(7, 9)
+						    : makedev(0, 41);
+	return true;
+}
+
+static uint32_t probe(int fd, dev_t disk)
+{
+	assert_int_equal(fd, 42);
+	assert_int_equal(major(disk), 8);
+	probes++;
+	return seek_us;
+}
+
+static const struct device_world machine = {
+	.sys_root = sys_root, .mountinfo = mountinfo, .device_at = device_at, .look_at = look_at, .probe = probe
+};
+
+static struct device_facts facts_at(struct device_book *book, unsigned major, unsigned minor)
+{
+	struct device_facts d;
+
+	device_facts_in(&machine, book, 42, makedev(major, minor), 0, &d);
+	return d;
+}
+
+static void assert_text(unsigned major, unsigned minor, const char *expected)
+{
+	struct device_facts d = facts_at(NULL, major, minor);
+	char text[DEVICE_TEXT_MAX];
+
+	assert_string_equal(device_text(&d, text, sizeof(text)), expected);
+}
+
+static void kinds_are_what_driver_and_file_system_tell(void **state)
+{
+	(void)state;
+	assert_text(259, 2, "xfs on nvme: NVMe, queue of 1023 requests up to 128 KiB");
+	assert_text(259, 7, "ext4 on nvme: NVMe");
+	assert_text(8, 32, "ext4 on sd: SSD");
+	assert_text(254, 0, "ext4 on virtio_blk: unknown (says it rotates, but that is no real disk's driver)");
+	assert_text(7, 7, "ext4 on loop: unknown (says it rotates, but that is no real disk's driver)");
+	assert_text(0, 41, "tmpfs: memory");
+	assert_text(0, 42, "nfs4: network");
+	assert_text(0, 43, "overlay: unknown (no disk of it is known)");
+	assert_text(253, 9, "ext4 on dm over dm: unknown (no real disk's driver)");
+	assert_text(7, 9, "ext4 on loop over loop: unknown (no real disk's driver)");
+	assert_text(1, 1, "ext4: unknown (no disk of it is known)");
+	assert_text(2, 2, "unknown file system: unknown (no disk of it is known)");
+}
+
+static void all_disks_below_are_found(void **state)
+{
+	struct device_facts raid = facts_at(NULL, 253, 3), loop = facts_at(NULL, 7, 8), btrfs = facts_at(NULL, 0, 40);
+	struct device_facts old = facts_at(NULL, 8, 2), ssd = facts_at(NULL, 8, 32), vm = facts_at(NULL, 254, 0);
+	struct device_facts nvme = facts_at(NULL, 259, 2);
 
 	(void)state;
+	assert_int_equal(raid.disk_count, 2); /* two partitions of one disk are one disk */
+	assert_string_equal(raid.through, "dm");
+	assert_string_equal(raid.driver, "sd");
+	assert_int_equal(loop.disk_count, 2); /* those of the file behind it */
+	assert_string_equal(loop.through, "loop");
+	assert_int_equal(btrfs.disk_count, 3);
+	assert_int_equal(btrfs.kind, DEVICE_UNKNOWN);
+	assert_int_equal(btrfs.reason, DEVICE_MIXED);
+	assert_true(device_facts_same(&raid, &loop));
+	assert_true(device_facts_same(&raid, &old));
+	assert_true(device_facts_same(&btrfs, &ssd));
+	assert_true(device_facts_same(&btrfs, &vm));
+	assert_true(device_facts_same(&btrfs, &nvme));
+	assert_false(device_facts_same(&raid, &ssd));
+	assert_int_equal(nvme.queue_requests, 1023);
+	assert_int_equal(nvme.max_request_bytes, 128 * 1024);
+	assert_int_equal(nvme.optimal_bytes, 4096);
+}
+
+static void rotational_needs_a_probe_that_confirms(void **state)
+{
+	struct device_facts d = facts_at(NULL, 8, 16);
+	struct device_book book;
+	char text[DEVICE_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(d.kind, DEVICE_UNKNOWN);
+	assert_string_equal(device_text(&d, text, sizeof(text)),
+			    "ext4 on sd: unknown (says it rotates; not confirmed, nothing could be probed)");
+	device_book_open(&book);
+	probes = seek_us = 0;
+	d = facts_at(&book, 8, 16);
+	assert_int_equal(d.kind, DEVICE_UNKNOWN);
+	seek_us = 9140;
+	d = facts_at(&book, 8, 16);
+	assert_int_equal(d.kind, DEVICE_ROTATIONAL);
+	assert_string_equal(device_text(&d, text, sizeof(text)), "ext4 on sd: rotational (confirmed: 9.1 ms a seek)");
+	assert_int_equal(probes, 2);
+	seek_us = 100; /* known already, and the spindle under RAID and loop decides for the whole */
+	d = facts_at(&book, 8, 16);
+	assert_int_equal(d.kind, DEVICE_ROTATIONAL);
+	assert_int_equal(probes, 2);
+	d = facts_at(&book, 8, 2);
+	assert_int_equal(d.reason, DEVICE_REFUTED);
+	assert_string_equal(device_text(&d, text, sizeof(text)),
+			    "ext4 on sd: unknown (says it rotates, but a seek takes 0.1 ms)");
+	d = facts_at(&book, 7, 8);
+	assert_int_equal(probes, 3);
+	device_book_close(&book);
+	device_book_open(&book);
+	seek_us = 5000;
+	d = facts_at(&book, 7, 8);
+	assert_int_equal(d.kind, DEVICE_ROTATIONAL);
+	assert_string_equal(device_text(&d, text, sizeof(text)),
+			    "ext4 on loop over 2 disks of sd: rotational (confirmed: 5.0 ms a seek)");
+	(void)facts_at(&book, 254, 0); /* a virtual disk is not probed: asserted in probe() */
+	device_book_close(&book);
+}
+
+static void the_user_knows_better(void **state)
+{
+	struct device_facts d = facts_at(NULL, 254, 0);
+	char text[DEVICE_TEXT_MAX];
+
+	(void)state;
+	device_facts_set_kind(&d, DEVICE_UNKNOWN);
+	assert_int_equal(d.reason, DEVICE_NO_REAL_DISK);
+	device_facts_set_kind(&d, DEVICE_ROTATIONAL);
+	assert_string_equal(device_text(&d, text, sizeof(text)), "ext4 on virtio_blk: rotational (as asked)");
+}
+
+static void several_sources_are_as_slow_as_the_slowest(void **state)
+{
+	struct device_facts d = facts_at(NULL, 259, 2), ssd = facts_at(NULL, 8, 32), nas = facts_at(NULL, 0, 42);
+
+	(void)state;
+	device_facts_merge(&d, &d);
+	assert_int_equal(d.disk_count, 1);
+	device_facts_merge(&d, &ssd);
+	assert_int_equal(d.kind, DEVICE_SSD);
+	assert_int_equal(d.disk_count, 2);
+	device_facts_merge(&d, &nas);
+	assert_int_equal(d.kind, DEVICE_NETWORK);
+	assert_true(device_facts_same(&d, &ssd));
+}
+
+static void an_id_is_one_of_the_disks(void **state)
+{
+	static const uint8_t none[DISK_ID_BYTES];
+	struct device_facts a = facts_at(NULL, 8, 32), b = facts_at(NULL, 8, 16), tmp = facts_at(NULL, 0, 41);
+	uint8_t first[DISK_ID_BYTES], again[DISK_ID_BYTES], other[DISK_ID_BYTES], memory[DISK_ID_BYTES];
+
+	(void)state;
+	device_facts_id(&a, first);
+	device_facts_id(&a, again);
+	device_facts_id(&b, other);
+	device_facts_id(&tmp, memory);
+	assert_memory_equal(first, again, sizeof(first));
+	assert_memory_equal(memory, none, sizeof(memory));
+	if (access("/proc/sys/kernel/random/boot_id", R_OK))
+		skip_because("no boot id here");
+	assert_memory_not_equal(first, other, sizeof(first));
+}
+
+/* ---- the probe ---- */
+
+struct disk {
+	uint64_t now_ns, step_ns, reads, fails_after, furthest;
+};
+
+static bool disk_read(void *ctx, uint64_t offset)
+{
+	struct disk *d = ctx;
+
+	assert_int_equal(offset % DEVICE_PROBE_READ_BYTES, 0);
+	if (offset > d->furthest)
+		d->furthest = offset;
+	d->now_ns += d->reads % 4 == 3 ? 50000000 : d->step_ns; /* outliers move no median */
+	return ++d->reads <= d->fails_after;
+}
+
+static uint64_t disk_now(void *ctx)
+{
+	return ((struct disk *)ctx)->now_ns;
+}
+
+static uint32_t median_of(struct disk *d, uint64_t bytes)
+{
+	const struct device_probe p = { .read = disk_read, .now_ns = disk_now, .ctx = d, .bytes = bytes, .seed = 7 };
+
+	d->now_ns = d->reads = d->furthest = 0;
+	return device_probe_median(&p);
+}
+
+static void a_probe_is_a_median_within_bounds(void **state)
+{
+	struct disk d = { .step_ns = 120000, .fails_after = 1000 };
+
+	(void)state;
+	assert_int_equal(median_of(&d, 1 << 30), 120);
+	assert_int_equal(d.reads, DEVICE_PROBE_READS);
+	assert_true(d.furthest > 1 << 29 && d.furthest < 1 << 30);
+	d.step_ns = 10;
+	assert_int_equal(median_of(&d, 1 << 30), 1);
+	d.step_ns = 8000000;
+	assert_int_equal(median_of(&d, 1 << 30), 8000);
+	d.step_ns = 60000000; /* time runs out: so many have to do */
+	assert_int_equal(median_of(&d, 1 << 30), 60000);
+	assert_true(d.now_ns <= (DEVICE_PROBE_MAX_MS + 60) * UINT64_C(1000000));
+	d.step_ns = 400000000; /* a disk that is asleep: too few to tell */
+	assert_int_equal(median_of(&d, 1 << 30), 0);
+	d.fails_after = 10;
+	d.step_ns = 1000;
+	assert_int_equal(median_of(&d, 1 << 30), 0);
+	assert_int_equal(median_of(&d, 0), 0);
+}
+
+static void a_file_is_probed_without_harm(void **state)
+{
+	char name[] = "probe.XXXXXX";
+	int fd = mkostemp(name, O_CLOEXEC), found;
+	uint32_t median;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(device_probe_fd(fd), 0); /* too short */
+	assert_int_equal(device_probe_find(fd), -1);
+	assert_int_equal(ftruncate(fd, 80 << 20), 0);
+	assert_int_equal(device_probe_fd(fd), 0); /* a hole seeks nowhere */
+	if (posix_fallocate(fd, 0, 80 << 20)) {
+		close(fd);
+		unlink(name);
+		skip_because("no room for 80 MiB");
+	}
+	found = device_probe_find(fd);
+	assert_true(found >= 0);
+	median = device_probe_fd(found);
+	print_message("a random read here takes %u us\n", median);
+	assert_int_equal(fcntl(found, F_GETFL) & O_DIRECT, 0);
+	close(found);
+	close(fd);
+	assert_int_equal(unlink(name), 0);
+}
+
+static void this_machine_is_told(void **state)
+{
+	int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct device_facts here, shm;
+	char text[DEVICE_TEXT_MAX];
+	struct device_book book;
+	struct stat sb;
+
+	(void)state;
+	device_book_open(&book);
 	assert_int_equal(fstat(fd, &sb), 0);
-	assert_code(device_facts_of(fd, &here), HAUL_OK);
+	assert_code(device_facts_of(&book, fd, &here), HAUL_OK);
 	close(fd);
 	assert_int_equal(here.dev, sb.st_dev);
 	assert_true(here.file_system[0] != '\0');
-	print_message("here: %s\n", device_text(&here, NULL, text, sizeof(text)));
-	assert_code(device_facts_of(-1, &here), HAUL_IO);
+	print_message("here: %s\n", device_text(&here, text, sizeof(text)));
+	assert_code(device_facts_of(&book, -1, &here), HAUL_IO);
+	device_book_close(&book);
 	fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		skip_because("no /dev/shm");
-	assert_code(device_facts_of(fd, &shm), HAUL_OK);
+	assert_code(device_facts_of(NULL, fd, &shm), HAUL_OK);
 	close(fd);
 	if (strcmp(shm.file_system, "tmpfs") != 0)
 		skip_because("/dev/shm is no tmpfs");
-	assert_true(shm.is_memory);
-	assert_false(shm.is_network || shm.is_rotational_hint);
-	assert_string_equal(device_text(&shm, NULL, text, sizeof(text)), "tmpfs on memory");
-}
-
-static void texts_and_defaults(void **state)
-{
-	struct device_facts d = { .driver = "sd", .file_system = "xfs", .is_rotational_hint = true };
-	struct disk_file f = { .fd = -1 };
-	unsigned depth;
-	size_t bytes;
-	char text[128];
-
-	(void)state;
-	assert_string_equal(device_text(&d, &f, text, sizeof(text)), "xfs on sd (rotating), direct");
-	device_defaults(&d, &depth, &bytes);
-	assert_int_equal(depth, 4);
-	assert_int_equal(bytes, 8 << 20);
-	d = (struct device_facts){ .file_system = "nfs4", .is_network = true };
-	assert_string_equal(device_text(&d, NULL, text, sizeof(text)), "nfs4 on network");
-	device_defaults(&d, &depth, &bytes);
-	assert_int_equal(depth, 8);
-	assert_int_equal(bytes, 4 << 20);
-	d = (struct device_facts){ .dev = 1 };
-	assert_string_equal(device_text(&d, NULL, text, 20), "unknown file system");
+	assert_string_equal(device_text(&shm, text, sizeof(text)), "tmpfs: memory");
+	assert_string_equal(device_text(&shm, text, 6), "tmpfs");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mount_lines),
-		cmocka_unit_test(block_devices),
-		cmocka_unit_test(this_machine),
-		cmocka_unit_test(texts_and_defaults),
+		cmocka_unit_test(kinds_are_what_driver_and_file_system_tell),
+		cmocka_unit_test(all_disks_below_are_found),
+		cmocka_unit_test(rotational_needs_a_probe_that_confirms),
+		cmocka_unit_test(the_user_knows_better),
+		cmocka_unit_test(several_sources_are_as_slow_as_the_slowest),
+		cmocka_unit_test(an_id_is_one_of_the_disks),
+		cmocka_unit_test(a_probe_is_a_median_within_bounds),
+		cmocka_unit_test(a_file_is_probed_without_harm),
+		cmocka_unit_test(this_machine_is_told),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

@@ -1,18 +1,22 @@
 /*
- * The limit L that a copy on one disk is measured against: read one file and write another at the same time, direct, by
- * io_uring, without network, hashing or encryption. Prints seconds, read from open to fsync of file and directory.
+ * The limits that a copy is measured against: read one file and write another with nothing in between, no network, hash
+ * or cipher. Prints the seconds from open to fsync of the target.
  *
- * Usage: haul_limit SOURCE TARGET [DEPTH [BLOCK_MIB]]     (16 blocks of 4 MiB)
- *
- * Each block is read, then written at the same offset, then read again further on: up to DEPTH are under way, in
- * whichever half. The target gets its size first (fallocate mode 0), as haul does it.
+ * Usage: haul_limit [-m MODE] [-r READS] [-w WRITES] [-b BLOCK_MIB] [-n BLOCKS] [-s SPACE] SOURCE TARGET
+ *   MODE   mixed     reads and writes at once, direct, 16 blocks of 4 MiB, up to 16 of each in flight (default)
+ *          phased    64 MiB read, then written, in turns, direct
+ *          buffered  through the page cache, by copy_file_range as cp does
+ *          read      the source alone, direct (TARGET is left alone: give -)
+ *          write     the target alone, direct, as many bytes as SOURCE has
+ *   SPACE  size      all of it allocated and the size set before the first write (default)
+ *          keep      allocated, the size grows with the writes
+ *          none      neither: blocks are allocated by the writes
  */
+#include "limit_ring.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,24 +24,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 256, ALIGN = 4096 };
+enum { BLOCKS_MAX = 256, BLOCK_MIB_MAX = 64 };
 
-struct block {
-	void *memory;
-	uint64_t offset;
-	unsigned length; /* rounded up to ALIGN */
-	bool is_write;
+enum space { SPACE_SIZE, SPACE_KEEP, SPACE_NONE };
+
+struct options {
+	struct limit_config config;
+	enum space space;
+	const char *source, *target;
 };
 
-struct copy {
-	struct io_uring ring;
-	struct block blocks[DEPTH_MAX];
-	unsigned depth, block_bytes, in_flight;
-	int source, target;
-	uint64_t size, next;
-};
-
-__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
+void limit_fail(const char *format, ...)
 {
 	int code = errno;
 	va_list args;
@@ -50,6 +47,15 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
 	exit(1);
 }
 
+static void usage(void)
+{
+	fputs("usage: haul_limit [-m mixed|phased|buffered|read|write] [-r READS] [-w WRITES] [-b BLOCK_MIB] [-n "
+	      "BLOCKS]\n"
+	      "                  [-s size|keep|none] SOURCE TARGET\n",
+	      stderr);
+	exit(1);
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -58,109 +64,123 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void submit(struct copy *c, struct block *b)
+/* Index of `word` in the `count` words; a word that is none of them ends the program. */
+static unsigned choice_of(const char *word, const char *const *words, unsigned count)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&c->ring);
-
-	if (b->is_write)
-		io_uring_prep_write(sqe, c->target, b->memory, b->length, b->offset);
-	else
-		io_uring_prep_read(sqe, c->source, b->memory, b->length, b->offset);
-	io_uring_sqe_set_data(sqe, b);
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	usage();
+	return 0;
 }
 
-/* Give the block its next piece to read; false when there is none. */
-static bool begin_read(struct copy *c, struct block *b)
+static unsigned number_of(const char *text, unsigned max)
 {
-	uint64_t left = c->size - c->next;
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
 
-	if (left == 0)
-		return false;
-	b->offset = c->next;
-	b->length = left < c->block_bytes ? (unsigned)((left + ALIGN - 1) / ALIGN * ALIGN) : c->block_bytes;
-	b->is_write = false;
-	c->next += left < c->block_bytes ? left : c->block_bytes;
-	submit(c, b);
-	return true;
+	if (*end != '\0' || n == 0 || n > max)
+		usage();
+	return (unsigned)n;
 }
 
-static void finish_one(struct copy *c, struct io_uring_cqe *cqe)
+static void parse(struct options *o, int argc, char **argv)
 {
-	struct block *b = io_uring_cqe_get_data(cqe);
-	uint64_t end = b->offset + b->length;
-	unsigned due = end > c->size && !b->is_write ? (unsigned)(c->size - b->offset) : b->length;
+	static const char *const modes[] = { "mixed", "phased", "read", "write", "buffered" };
+	static const char *const spaces[] = { "size", "keep", "none" };
+	struct limit_config *c = &o->config;
+	int letter;
 
-	errno = cqe->res < 0 ? -cqe->res : EIO;
-	if (cqe->res < (int)due)
-		fail("%s of %u bytes at %llu gave %d", b->is_write ? "write" : "read", b->length,
-		     (unsigned long long)b->offset, cqe->res);
-	if (!b->is_write) {
-		b->is_write = true;
-		submit(c, b);
-	} else if (!begin_read(c, b)) {
-		c->in_flight--;
-	}
-}
-
-static void run(struct copy *c)
-{
-	struct io_uring_cqe *cqe;
-
-	for (unsigned i = 0; i < c->depth && begin_read(c, &c->blocks[i]); i++)
-		c->in_flight++;
-	while (c->in_flight > 0) {
-		if (io_uring_submit_and_wait(&c->ring, 1) < 0)
-			fail("submit");
-		while (io_uring_peek_cqe(&c->ring, &cqe) == 0) {
-			finish_one(c, cqe);
-			io_uring_cqe_seen(&c->ring, cqe);
+	*o = (struct options){ .config = { .blocks = 16, .block_bytes = 4u << 20 } };
+	while ((letter = getopt(argc, argv, "m:r:w:b:n:s:")) != -1) {
+		switch (letter) {
+		case 'm':
+			c->mode = (enum limit_mode)choice_of(optarg, modes, 5);
+			break;
+		case 'r':
+			c->reads_at_once = number_of(optarg, BLOCKS_MAX);
+			break;
+		case 'w':
+			c->writes_at_once = number_of(optarg, BLOCKS_MAX);
+			break;
+		case 'b':
+			c->block_bytes = number_of(optarg, BLOCK_MIB_MAX) << 20;
+			break;
+		case 'n':
+			c->blocks = number_of(optarg, BLOCKS_MAX);
+			break;
+		case 's':
+			o->space = (enum space)choice_of(optarg, spaces, 3);
+			break;
+		default:
+			usage();
 		}
 	}
+	if (argc - optind != 2)
+		usage();
+	if (c->reads_at_once == 0 || c->reads_at_once > c->blocks)
+		c->reads_at_once = c->blocks;
+	if (c->writes_at_once == 0 || c->writes_at_once > c->blocks)
+		c->writes_at_once = c->blocks;
+	o->source = argv[optind];
+	o->target = argv[optind + 1];
 }
 
-static void open_both(struct copy *c, const char *source, const char *target)
+static void open_both(struct options *o)
 {
+	struct limit_config *c = &o->config;
+	int direct = c->mode == LIMIT_BUFFERED ? 0 : O_DIRECT;
 	struct stat st;
 
-	c->source = open(source, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	c->source = open(o->source, O_RDONLY | O_CLOEXEC | direct);
 	if (c->source < 0 || fstat(c->source, &st) < 0)
-		fail("%s", source);
+		limit_fail("%s", o->source);
 	c->size = (uint64_t)st.st_size;
-	c->target = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0600);
+	c->target = -1;
+	if (c->mode == LIMIT_READ)
+		return;
+	c->target = open(o->target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | direct, 0600);
 	if (c->target < 0)
-		fail("%s", target);
-	if (c->size > 0 && fallocate(c->target, 0, 0, st.st_size) < 0)
-		fail("%s: fallocate", target);
+		limit_fail("%s", o->target);
+	if (c->mode == LIMIT_BUFFERED || o->space == SPACE_NONE || c->size == 0)
+		return;
+	if (fallocate(c->target, o->space == SPACE_KEEP ? FALLOC_FL_KEEP_SIZE : 0, 0, st.st_size) < 0)
+		limit_fail("%s: fallocate", o->target);
+}
+
+static void copy_buffered(const struct limit_config *c)
+{
+	uint64_t done = 0;
+
+	while (done < c->size) {
+		ssize_t n = copy_file_range(c->source, NULL, c->target, NULL, (size_t)(c->size - done), 0);
+
+		if (n < 0)
+			limit_fail("copy_file_range");
+		if (n == 0)
+			break; /* the source has become shorter */
+		done += (uint64_t)n;
+	}
 }
 
 int main(int argc, char **argv)
 {
-	static struct copy c;
+	struct options o;
 	double began;
-	int rc;
 
-	if (argc < 3 || argc > 5) {
-		fprintf(stderr, "usage: haul_limit SOURCE TARGET [DEPTH [BLOCK_MIB]]\n");
-		return 1;
-	}
-	c.depth = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 16;
-	c.block_bytes = (argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 4) << 20;
-	errno = EINVAL;
-	if (c.depth == 0 || c.depth > DEPTH_MAX || c.block_bytes == 0 || c.block_bytes > 64u << 20)
-		fail("depth or block length");
+	parse(&o, argc, argv);
 	began = now();
-	open_both(&c, argv[1], argv[2]);
-	rc = io_uring_queue_init(c.depth * 2, &c.ring, 0);
-	if (rc < 0) {
-		errno = -rc;
-		fail("io_uring");
+	open_both(&o);
+	if (o.config.mode == LIMIT_BUFFERED)
+		copy_buffered(&o.config);
+	else
+		limit_ring_run(&o.config);
+	if (o.config.target >= 0) {
+		if (ftruncate(o.config.target, (off_t)o.config.size) < 0 || fsync(o.config.target) < 0)
+			limit_fail("%s", o.target);
+		close(o.config.target);
 	}
-	for (unsigned i = 0; i < c.depth; i++)
-		if (posix_memalign(&c.blocks[i].memory, ALIGN, c.block_bytes) != 0)
-			fail("memory");
-	run(&c);
-	if (ftruncate(c.target, (off_t)c.size) < 0 || fsync(c.target) < 0)
-		fail("%s", argv[2]);
+	close(o.config.source);
 	printf("%.3f\n", now() - began);
 	return 0;
 }

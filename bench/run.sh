@@ -1,204 +1,185 @@
 #!/usr/bin/env bash
-# Measure haul beside others, disk to disk on this machine, in one session, in rotating order.
+# Measure haul beside others on this machine, in one session, in rotating order.
 #
-# Usage: bench/run.sh WHAT [ROUNDS]
-#   WHAT     big      one file of 3,200,000,000 bytes
-#            small    20,000 files of 14,400 bytes (288 MB)
-#            again    20,000 files of which nothing changed since the last run
-#            verify   one file of 3,200,000,000 bytes compared with its copy (haul verify; cmp and rsync -c beside it)
-#   ROUNDS   default 15
+# Usage: bench/run.sh WHAT [ROUNDS]        ROUNDS: default 15; 5 for `million`
+#        bench/run.sh all [ROUNDS]         one workload after the other, then bench/link.sh
+#        bench/run.sh list                 workloads and subjects
+#   WHAT   a file of bench/workloads/ without its .sh: big, small, footage, source, unchanged, million, verify,
+#          local-big, local-small, remove, move, slow-source, slow-target, slow-link, fast-disks
 #
-#   BENCH_DIR        where source and destination lie (one disk at both ends); default build-bench in this tree
-#   BENCH_SUBJECTS   subset, as words: limit haul rsync-ssh rsync-daemon scp cp
-#   BENCH_TOUCH_GIB  memory touched and freed before each run, default 8, at most a third of the machine's
+#   BENCH_SUBJECTS   subset, as words; each is a file of bench/subjects/
+#   BENCH_DIR        where inputs and copies lie (one disk at both ends); default build-bench in this tree
+#   BENCH_SCALE      multiplies number of files or bytes, default 1
+#   BENCH_TOUCH_GIB  memory touched and freed before each run, default 8, at most a third of the machine's; 0: none
+#   BENCH_INSTALL    0: do not install missing packages, leave their subjects out
+#   BENCH_RESULTS    where the CSV goes, default bench/results
 #   HAUL_BUILD       default build
 #
 # Before each run: sync, drop caches (root), touch memory. The time runs from the start of the command to the end of
-# `sync -f` of the destination. One line a run goes to bench/results/DATE-WHAT.csv; bench/summary.awk then prints
-# medians, and the median and 80 % interval of each subject's ratio to haul in the same round.
+# `sync -f` of the destination. One line a run goes to DATE-WHAT.csv, whose head says machine, place, versions, commands
+# and which subjects were left out and why. bench/summary.awk then prints medians and ratios; bench/chart.py draws them.
+# Exit 1 when a subject failed.
 set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-what=${1:-}
-rounds=${2:-15}
-build=${HAUL_BUILD:-$root/build}
-dir=${BENCH_DIR:-$root/build-bench}
-results=$root/bench/results
-port=$((20000 + $$ % 20000))
-pids=()
+bench=$root/bench
+harness=$bench/harness
+bin=${HAUL_BUILD:-$root/build}/bin
+. "$harness/common.bash"
+. "$harness/measure.bash"
 
-fail() {
-	echo "bench: $*" >&2
+what=${1:-}
+base_port=$((20000 + $$ % 20000))
+scale=${BENCH_SCALE:-1}
+
+usage() {
+	sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
 	exit 1
 }
 
+# A number of the workload's, times BENCH_SCALE, at least 1.
+scaled() { awk -v n="$1" -v scale="$scale" 'BEGIN { x = int(n * scale); printf "%.0f", x < 1 ? 1 : x }'; }
+
+list_all() {
+	local kind file
+	for kind in workloads subjects; do
+		echo "$kind:"
+		for file in "$bench/$kind"/*.sh; do
+			printf '  %-16s %s\n' "$(basename "$file" .sh)" "$(sed -n '1s/^# //p' "$file")"
+		done
+	done
+}
+
+run_all() {
+	local workload failed=0
+	for workload in big small footage source unchanged million verify local-big local-small remove move slow-source \
+		slow-target slow-link fast-disks; do
+		"$bench/run.sh" "$workload" "$@" || failed=1
+	done
+	"$bench/link.sh" "${1:-3}" || failed=1
+	exit $failed
+}
+
 clean_up() {
-	local pid
-	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-	[ -z "${work:-}" ] || rm -rf "$work"
+	local name
+	for name in $running; do with_subject "$name" subject_stop || true; done
+	if [ -n "${work:-}" ]; then
+		workload_unplace || true
+		rm -rf "$work"
+	fi
 }
 
-# --- subjects: each copies $work/src to $work/dst ------------------------------------------------------------------
-
-subject_limit() { "$build/bin/haul_limit" "$work/src/big" "$work/dst/big" >/dev/null; }
-subject_haul() { HAUL_HOME=$work/a "$build/bin/haul" copy -q "$work/src/" nas:bench; }
-subject_cp() { cp -a "$work/src/." "$work/dst/"; }
-subject_scp() { scp -q -r -p "${ssh_options[@]}" -P "$port" "$work/src/." "127.0.0.1:$work/dst/"; }
-subject_rsync-ssh() {
-	rsync -a --whole-file -e "ssh ${ssh_options[*]} -p $port" "$work/src/" "127.0.0.1:$work/dst/"
+# The source, made once for each workload and scale and kept in BENCH_DIR.
+prepare_source() {
+	src=$dir/inputs/$input-$scale
+	mkdir -p "$dir/inputs"
+	if [ ! -e "$src.complete" ]; then
+		note "making $src"
+		rm -rf "$src"
+		input_workload workload_make "$src"
+		sync
+		: >"$src.complete"
+	fi
+	read -r source_files source_bytes <<<"$(totals_of "$src")"
 }
-subject_rsync-daemon() { rsync -a --whole-file "$work/src/" "rsync://127.0.0.1:$((port + 1))/dst/"; }
 
-verify_haul() { HAUL_HOME=$work/a "$build/bin/haul" verify -q "$work/src/" nas:bench; }
-verify_cp() { cmp "$work/src/big" "$work/dst/big"; }
-verify_rsync-ssh() { rsync -anc -e "ssh ${ssh_options[*]} -p $port" "$work/src/" "127.0.0.1:$work/dst/"; }
+# The workload whose input this one copies knows how to make it.
+input_workload() {
+	if [ -f "$bench/workloads/$input.sh" ] && [ "$input" != "$what" ]; then
+		( . "$bench/workloads/$input.sh" && "$@" )
+	else
+		"$@"
+	fi
+}
 
-# --- preparation ---------------------------------------------------------------------------------------------------
+write_head() {
+	local dirty=
+	git -C "$root" diff --quiet HEAD 2>/dev/null || dirty='+'
+	{
+		echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))," \
+			"${memory_gib} GiB, Linux $(uname -r)"
+		echo "# $place_text; $source_files files, $source_bytes bytes"
+		echo "# tree $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)$dirty; bench/run.sh $what $rounds;" \
+			"scale $scale, touched $touch_gib GiB, caches $([ "$(id -u)" = 0 ] && echo cold || echo warm)"
+		echo "# reference $reference"
+	} >"$csv"
+}
 
-# The cipher is the one that haul uses; OpenSSH's own first choice is slower on this kind of processor.
-prepare_ssh() {
-	command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || fail "no sshd: install openssh-server"
-	mkdir -m 0700 "$work/ssh"
-	mkdir -p /run/sshd # sshd insists on it
-	ssh-keygen -q -t ed25519 -N '' -f "$work/ssh/host"
-	ssh-keygen -q -t ed25519 -N '' -f "$work/ssh/user"
-	cp "$work/ssh/user.pub" "$work/ssh/authorized"
-	cat >"$work/ssh/config" <<-CONFIG
-		ListenAddress 127.0.0.1
-		Port $port
-		HostKey $work/ssh/host
-		AuthorizedKeysFile $work/ssh/authorized
-		PidFile none
-		StrictModes no
-		UsePAM no
-		PermitRootLogin yes
-		PasswordAuthentication no
-		Subsystem sftp internal-sftp
-	CONFIG
-	ssh_options=(-q -F /dev/null -i "$work/ssh/user" -c "aes128-gcm@openssh.com" -o StrictHostKeyChecking=no
-		-o "UserKnownHostsFile=$work/ssh/known" -o IdentitiesOnly=yes -o Compression=no)
-	/usr/sbin/sshd -D -f "$work/ssh/config" &
-	pids+=($!)
-	local tries=0
-	until ssh "${ssh_options[@]}" -p "$port" 127.0.0.1 true 2>/dev/null; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || fail "sshd does not answer on 127.0.0.1:$port"
-		sleep 0.1
+# Which subjects run; the head names each with its version and command, or with the reason why not.
+bring_up_all() {
+	local name
+	running=
+	for name in ${BENCH_SUBJECTS:-$subjects}; do
+		[ -f "$bench/subjects/$name.sh" ] || fail "no subject $name (bench/run.sh list)"
+		if bring_up "$name"; then
+			running="$running $name"
+			echo "# subject $name: $(with_subject "$name" subject_version): $(with_subject "$name" eval 'echo "$command_text"')"
+		else
+			note "without $name: $(cat "$work/skip")"
+			echo "# skipped $name: $(cat "$work/skip")"
+		fi >>"$csv"
 	done
+	[ -n "$running" ] || fail "no subject can run here"
 }
 
-prepare_rsync_daemon() {
-	cat >"$work/rsyncd.conf" <<-CONFIG
-		use chroot = no
-		uid = $(id -u)
-		gid = $(id -g)
-		[dst]
-		path = $work/dst
-		read only = no
-	CONFIG
-	rsync --daemon --no-detach --address=127.0.0.1 --port=$((port + 1)) --config="$work/rsyncd.conf" &
-	pids+=($!)
-}
-
-prepare_haul() {
-	local id_a id_b
-	id_of() { HAUL_HOME=$1 "$build/bin/haul" id | grep -oE '[A-Z2-7]{4,}(-[A-Z2-7]{4,}){3,}' | head -n 1; }
-	id_a=$(id_of "$work/a") id_b=$(id_of "$work/b")
-	HAUL_HOME=$work/b "$build/bin/haul" share add bench "$work/dst" >/dev/null 2>&1
-	HAUL_HOME=$work/b "$build/bin/haul" peer add "$id_a" --name bench-a --allow bench=full >/dev/null 2>&1
-	HAUL_HOME=$work/b "$build/bin/hauld" --listen 127.0.0.1:0 >"$work/hauld.out" 2>"$work/hauld.err" &
-	pids+=($!)
-	local tries=0
-	until grep -q '^listening ' "$work/hauld.out"; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || fail "hauld does not listen: $(cat "$work/hauld.err")"
-		sleep 0.1
+run_rounds() {
+	local round name order failed=' '
+	read -r -a order <<<"$running"
+	echo "what,round,subject,seconds,mb_per_s,cpu_seconds,cpu_s_per_gb" >>"$csv"
+	for ((round = 1; round <= rounds; round++)); do
+		for name in "${order[@]}"; do
+			case $failed in *" $name "*) continue ;; esac
+			measure "$name" "$round" || failed="$failed$name "
+		done
+		order=("${order[@]:1}" "${order[0]}")
 	done
-	HAUL_HOME=$work/a "$build/bin/haul" peer add "$id_b" --name nas \
-		--address "$(sed -n 's/^listening //p' "$work/hauld.out" | head -n 1)" >/dev/null 2>&1
+	[ "$failed" = ' ' ]
 }
-
-make_source() {
-	case $what in
-	big | verify) "$mktree" big ${BENCH_BIG_BYTES:-3200000000} "$work/src/big" ;;
-	small | again) "$mktree" small 20000 14400 "$work/src/many" ;;
-	esac
-	source_bytes=$(find "$work/src" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%.0f", n }')
-}
-
-# --- one run --------------------------------------------------------------------------------------------------------
-
-settle() {
-	sync
-	if [ "$(id -u)" = 0 ]; then echo 3 >/proc/sys/vm/drop_caches; fi
-	"$build/bin/haul_touchmem" "$touch_gib"
-}
-
-cpu_ticks() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
-
-measure() {
-	local subject=$1 round=$2 run=subject_$1 began ended cpu_before cpu_after
-	case $what in
-	verify) run=verify_$1 ;;
-	again) ;;
-	*) find "$work/dst" -mindepth 1 -delete ;; # emptied, not replaced: hauld may hold it open
-	esac
-	settle
-	cpu_before=$(cpu_ticks)
-	began=$(date +%s%N)
-	"$run" >"$work/run.log" 2>&1 || fail "$subject failed with $?: $(tail -n 3 "$work/run.log")"
-	sync -f "$work/dst"
-	ended=$(date +%s%N)
-	cpu_after=$(cpu_ticks)
-	awk -v what="$what" -v round="$round" -v subject="$subject" -v ns=$((ended - began)) -v bytes="$source_bytes" \
-		-v ticks=$((cpu_after - cpu_before)) -v hz="$(getconf CLK_TCK)" 'BEGIN {
-			s = ns / 1e9
-			printf "%s,%d,%s,%.3f,%.1f,%.2f\n", what, round, subject, s, bytes / s / 1e6, ticks / hz }' |
-		tee -a "$csv"
-}
-
-# --- all of it ------------------------------------------------------------------------------------------------------
 
 case $what in
-big) subjects=${BENCH_SUBJECTS:-limit haul rsync-ssh rsync-daemon scp cp} ;;
-small) subjects=${BENCH_SUBJECTS:-haul rsync-ssh rsync-daemon scp cp} ;;
-again) subjects=${BENCH_SUBJECTS:-haul rsync-ssh rsync-daemon} ;;
-verify) subjects=${BENCH_SUBJECTS:-haul rsync-ssh cp} ;;
-*) sed -n '2,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 1 ;;
+all) shift && run_all "$@" ;;
+list) list_all && exit ;;
+'' | -*) usage ;;
 esac
-for program in bin/haul bin/hauld bin/haul_touchmem bin/haul_limit; do
-	[ -x "$build/$program" ] || fail "$build/$program is missing: cmake --preset release -DHAUL_BENCH=ON && cmake --build build"
+[ -f "$bench/workloads/$what.sh" ] || fail "no workload $what (bench/run.sh list)"
+for program in haul hauld haul_touchmem haul_make_input haul_limit; do
+	[ -x "$bin/$program" ] || fail "$bin/$program is missing: cmake --preset release -DHAUL_BENCH=ON && cmake --build build"
 done
-mktree=$(find "$build" -name haul_mktree -perm -100 | head -n 1)
-[ -n "$mktree" ] || fail "haul_mktree is missing: build with the tests"
-[ "$(id -u)" = 0 ] || echo "bench: not root: caches stay warm, figures are not of record" >&2
+[ "$(id -u)" = 0 ] || note "not root: caches stay warm, figures are not of record"
+
+# What a workload may say otherwise.
+input=$what reference=haul rounds=15
+client=() server=() host=127.0.0.1
+workload_reset() { find "$dst" -mindepth 1 -delete; } # emptied, not replaced: a server may hold it open
+workload_place() { :; }
+workload_unplace() { :; }
+# shellcheck source=/dev/null
+. "$bench/workloads/$what.sh"
+rounds=${2:-$rounds}
 
 memory_gib=$(awk '/^MemTotal/ { printf "%d", $2 / 1048576 }' /proc/meminfo)
 touch_gib=${BENCH_TOUCH_GIB:-8}
-[ "$touch_gib" -le $((memory_gib / 3)) ] || touch_gib=$((memory_gib / 3 > 0 ? memory_gib / 3 : 1))
+[ "$touch_gib" -le $((memory_gib / 3)) ] || touch_gib=$((memory_gib / 3))
+dir=${BENCH_DIR:-$root/build-bench}
+results=${BENCH_RESULTS:-$bench/results}
 mkdir -p "$dir" "$results"
+dir=$(cd "$dir" && pwd) running=
 work=$(mktemp -d "$dir/run.XXXXXX")
+chmod 0755 "$work" # a subject may run as an ordinary user
 trap clean_up EXIT
-mkdir "$work/src" "$work/dst"
+trap 'exit 130' INT TERM HUP
+dst=$work/dst victim=$work/victim
+mkdir "$dst"
+place_text="$(findmnt -n -o FSTYPE -T "$work") on one disk at both ends, loopback"
 csv=$results/$(date +%Y-%m-%d-%H%M)-$what.csv
-{
-	echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors, ${memory_gib} GiB, Linux $(uname -r)"
-	echo "# $(findmnt -n -o FSTYPE -T "$work") on one disk at both ends; haul $("$build/bin/haul" --version | head -n 1)"
-	echo "# tree $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown); bench/run.sh $what $rounds"
-	echo "what,round,subject,seconds,mb_per_s,cpu_seconds"
-} >"$csv"
 
-make_source
-case " $subjects " in *ssh* | *scp*) prepare_ssh ;; esac
-case " $subjects " in *rsync-daemon*) prepare_rsync_daemon ;; esac
-case " $subjects " in *" haul "*) prepare_haul ;; esac
-case $what in verify | again) subject_cp && sync ;; esac
-
-read -r -a order <<<"$subjects"
-for ((round = 1; round <= rounds; round++)); do
-	for subject in "${order[@]}"; do measure "$subject" "$round"; done
-	order=("${order[@]:1}" "${order[0]}")
-done
+prepare_source
+workload_place || fail "$what cannot run here: ${skip_reason:-}"
+write_head
+bring_up_all
+run_rounds || status=1
 echo
-awk -f "$root/bench/summary.awk" "$csv"
+awk -f "$bench/summary.awk" "$csv"
+python3 "$bench/chart.py" "$csv" "${csv%.csv}.svg" || note "no chart"
+exit ${status:-0}

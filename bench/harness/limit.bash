@@ -1,0 +1,10 @@
+# haul_limit takes one file; a workload of many has no limit of this kind.
+
+limit_copy() {
+	local file name
+	file=$(find "$src" -type f -printf '%p\n' -quit)
+	name=${file##*/}
+	"$bin/haul_limit" -m "$1" "$file" "$dst/$name" >/dev/null
+}
+
+limit_version() { echo "haul_limit of this tree"; }

@@ -1,0 +1,12 @@
+# haul with both ends on this machine, no network.
+command_text='haul copy -q src/ dst/'
+. "$harness/haul.bash"
+
+subject_install() {
+	mkdir -p "$state/probe" && : >"$state/probe/file"
+	haul_knows copy -q "$state/probe/" "$state/probe-copy/"
+}
+# shellcheck disable=SC2086 # words on purpose
+subject_copy() { haul_at_client copy -q ${BENCH_HAUL_OPTIONS:-} "$src/" "$dst/"; }
+subject_verify() { haul_at_client verify -q "$src/" "$dst/"; }
+subject_version() { haul_version; }

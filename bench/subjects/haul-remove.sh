@@ -1,0 +1,10 @@
+# haul remove on this machine.
+command_text='haul remove -q --yes victim'
+. "$harness/haul.bash"
+
+subject_install() {
+	mkdir -p "$state/probe/tree" && : >"$state/probe/tree/file"
+	haul_knows remove -q --yes "$state/probe/tree"
+}
+subject_remove() { haul_at_client remove -q --yes "$victim"; }
+subject_version() { haul_version; }

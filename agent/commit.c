@@ -169,12 +169,26 @@ static void report_group(struct commit *c)
 	c->count = c->small_count = 0;
 }
 
+/* What writes back and syncs is on the account; names are not. */
+static void timed(struct commit *c, void (*step)(struct commit *))
+{
+	uint64_t start_ns = uv_hrtime();
+
+	step(c);
+	atomic_fetch_add(&c->sync_ns, uv_hrtime() - start_ns);
+}
+
 static void run_group(struct commit *c)
 {
-	finish_contents(c);
+	timed(c, finish_contents);
 	give_names(c);
-	sync_names(c);
+	timed(c, sync_names);
 	report_group(c);
+}
+
+uint64_t commit_sync_ns(struct commit *c)
+{
+	return atomic_load(&c->sync_ns);
 }
 
 /* The inbox is empty: is the group worth its syncs? A flush is for all that was posted, in however many groups. */

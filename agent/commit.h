@@ -30,6 +30,7 @@ struct commit {
 	bool flush_asked;
 	struct mail flush;
 	_Atomic bool flush_posted;
+	_Atomic uint64_t sync_ns; /* spent writing back and syncing */
 };
 
 HAUL_MUST_USE haul_status commit_start(struct commit *c, const struct commit_config *cfg, struct haul_fault *fault);
@@ -40,5 +41,8 @@ void commit_post(struct commit *c, struct recv_entry *e);
 
 /* No more small files are on their way: do not wait for a fuller group. */
 void commit_flush(struct commit *c);
+
+/* Nanoseconds that went into writing back and syncing so far. Any thread. */
+uint64_t commit_sync_ns(struct commit *c);
 
 #endif

@@ -40,7 +40,8 @@ struct job_totals {
 	struct haul_digest root; /* when the job has ended well */
 	bool has_root;
 	bool is_durable;
-	struct lane_times own, peer; /* where the lanes' time went; peer's as it says */
+	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */
+	uint64_t cpu_ms, peer_cpu_ms; /* of the whole processes while the job ran */
 };
 
 /* A number that changes whenever a job has made headway; messages alone are none. */
@@ -59,6 +60,10 @@ static inline uint64_t job_headway(const struct job_totals *t)
  */
 HAUL_MUST_USE haul_status job_settle(struct job_totals *t, struct job_digest *digest, uint64_t index,
 				     const struct entry_record *r, bool was_sent);
+
+/* Both ways between a lane's account and what JOB_END says of it. */
+struct job_times job_times_say(const struct lane_times *t, uint64_t process_cpu_ms);
+struct lane_times job_times_heard(const struct job_times *m);
 
 struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);

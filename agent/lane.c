@@ -8,6 +8,8 @@
  */
 #include "agent/lane_parts.h"
 
+#include "engine/hash_tree.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +86,15 @@ bool lane_is_over(const struct lane *l)
 void lane_run(struct lane *l)
 {
 	lane_move(l, LANE_RUNNING);
+	thread_cpu_now(&l->cpu_at_start);
+}
+
+void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest)
+{
+	uint64_t start_ns = uv_hrtime();
+
+	leaf_digest(data, len, ret_digest);
+	l->meter.times.digest += uv_hrtime() - start_ns;
 }
 
 /* All but the inbox: the main loop may post until it has heard of the end (lane_free). */
@@ -97,10 +108,14 @@ static void close_handles(struct lane *l)
 
 static void lane_over(struct lane *l)
 {
+	struct thread_cpu cpu;
+
 	lane_move(l, LANE_OVER);
 	close_handles(l);
-	l->times.cpu = uv_hrtime() - l->started_ns - l->times.disk - l->times.peer - l->times.work;
-	l->ended->times = l->times;
+	thread_cpu_now(&cpu);
+	l->meter.times.cpu = cpu.cpu_ns - l->cpu_at_start.cpu_ns;
+	l->meter.times.ready = cpu.ready_ns - l->cpu_at_start.ready_ns;
+	l->ended->times = l->meter.times;
 	lane_report_post(l->ended);
 }
 
@@ -122,26 +137,51 @@ void lane_maybe_end(struct lane *l)
 	lane_over(l);
 }
 
-/*
- * Once a round, before the loop sleeps: what was queued goes to the kernel, whoever queued it. Then the account of
- * time: what was spent in poll since the last round belongs to what the lane then waited for; the rest was work.
- */
+static bool is_starved(struct lane *l)
+{
+	list_each (pos, &l->wires) {
+		if (list_item(pos, struct wire, link)->is_starved)
+			return true;
+	}
+	return false;
+}
+
+/* What the lane sleeps for, if it sleeps now. */
+static enum lane_wait next_wait(struct lane *l, unsigned disk_requests)
+{
+	bool is_sending = l->job->role == LANE_SENDS;
+
+	if (l->is_waiting_for_rate)
+		return LANE_WAITS_FOR_RATE;
+	if (is_sending ? l->sending != NULL : !is_starved(l))
+		return LANE_WAITS_FOR_PEER;
+	if (is_sending && !l->in_work)
+		return LANE_WAITS_FOR_WORK;
+	return disk_requests ? LANE_WAITS_FOR_DISK : LANE_WAITS_FOR_FILES;
+}
+
+static enum disk_use disk_use(const struct lane *l, unsigned disk_requests)
+{
+	if (disk_requests)
+		return DISK_BUSY;
+	return l->job->role == LANE_SENDS && l->share.taken == l->share.count ? DISK_NO_ROOM : DISK_NO_INPUT;
+}
+
+/* Once a turn, before the loop sleeps: what was queued goes to the kernel, whoever queued it; then the account. */
 static void on_prepare(uv_prepare_t *handle)
 {
 	struct lane *l = handle->data;
-	uint64_t idle = uv_metrics_idle_time(&l->loop), waited = idle - l->idle_seen_ns;
-	uint64_t *const slots[] = { &l->times.work, &l->times.disk, &l->times.peer };
+	unsigned requests = l->engine ? engine_in_flight(l->engine) : 0;
+	const struct lane_turn turn = { .idle_ns = uv_metrics_idle_time(&l->loop),
+					.now_ns = uv_hrtime(),
+					.moved = l->moved,
+					.waits_for = next_wait(l, requests),
+					.disk = disk_use(l, requests),
+					.has_files = l->in_work > requests };
 
-	*slots[l->waits_for] += waited;
-	l->idle_seen_ns = idle;
 	if (l->engine)
 		engine_submit(l->engine);
-	if (l->job->role == LANE_SENDS)
-		l->waits_for = l->sending   ? LANE_WAITS_FOR_PEER
-			       : l->in_work ? LANE_WAITS_FOR_DISK
-					    : LANE_WAITS_FOR_WORK;
-	else
-		l->waits_for = l->share.taken == l->share.count ? LANE_WAITS_FOR_DISK : LANE_WAITS_FOR_PEER;
+	lane_meter_turn(&l->meter, &turn);
 }
 
 static void on_engine(uv_poll_t *handle, int status, int events)
@@ -157,6 +197,7 @@ static void on_engine(uv_poll_t *handle, int status, int events)
 			struct lane_op *op = done[i].tag;
 
 			l->in_work--;
+			l->moved++;
 			op->done(op, &done[i]);
 		}
 	}
@@ -396,7 +437,7 @@ static void lane_main(void *arg)
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
-	l->started_ns = uv_hrtime();
+	lane_meter_start(&l->meter, uv_hrtime(), uv_metrics_idle_time(&l->loop));
 	st = lane_open_engine(l, &fault);
 	if (haul_ok(st))
 		lane_first_step(l);
@@ -513,9 +554,10 @@ unsigned lane_number(const struct lane *l)
 
 const char *lane_describe(const struct lane *l, char *ret_text, size_t cap)
 {
-	static const char *const waits[] = { "work", "the disk", "the peer" };
+	static const char *const waits[LANE_WAITS] = { "work", "the disk", "small files", "the peer",
+						       "the rate limit" };
 
 	(void)snprintf(ret_text, cap, "lane %u %s: %u blocks taken, waits for %s", l->number, phase_names[l->phase],
-		       l->share.taken, waits[l->waits_for]);
+		       l->share.taken, waits[l->meter.last.waits_for]);
 	return ret_text;
 }

@@ -15,6 +15,7 @@
 #include "agent/block_queue.h"
 #include "agent/channel.h"
 #include "agent/grant.h"
+#include "agent/lane_meter.h"
 #include "agent/mail.h"
 #include "agent/rate_limit.h"
 #include "engine/engine.h"
@@ -23,14 +24,6 @@
 #include "peer-protocol/message.h"
 
 enum lane_role { LANE_SENDS, LANE_RECEIVES };
-
-/* Where a lane's time went, nanoseconds. */
-struct lane_times {
-	uint64_t disk; /* waiting for reads or writes */
-	uint64_t peer; /* waiting for the socket: to take (sending) or to bring (receiving) more */
-	uint64_t work; /* nothing to do: no work, no grant */
-	uint64_t cpu;  /* busy */
-};
 
 enum lane_report_type {
 	LANE_JOINED,

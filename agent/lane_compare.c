@@ -63,7 +63,7 @@ static void compare_leaves(struct recv_block *b, uint64_t got)
 		struct haul_digest digest;
 
 		if (len == lane_leaf_bytes(&b->header, i) && (uint64_t)i * HAUL_LEAF_BYTES + len <= got) {
-			leaf_digest(b->block->data + (size_t)i * HAUL_LEAF_BYTES, len, &digest);
+			lane_digest(b->lane, b->block->data + (size_t)i * HAUL_LEAF_BYTES, len, &digest);
 			if (digest_equal(&digest, &b->report->digests[i]))
 				continue;
 		}

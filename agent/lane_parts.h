@@ -7,10 +7,10 @@
 #include "agent/lane.h"
 #include "agent/lane_dial.h"
 #include "agent/listener.h"
+#include "agent/thread_cpu.h"
 #include "peer-protocol/lane_session.h"
 
 enum lane_phase { LANE_JOINING, LANE_RUNNING, LANE_FINISHING, LANE_STOPPING, LANE_OVER };
-enum lane_wait { LANE_WAITS_FOR_WORK, LANE_WAITS_FOR_DISK, LANE_WAITS_FOR_PEER };
 
 /* One connection of the lane; two while a successor takes over. */
 struct wire {
@@ -63,9 +63,9 @@ struct lane {
 	uint64_t granted_end;    /* all entries ever granted are below */
 	struct list hungry;      /* struct recv_compare, waiting for a block */
 	/* where the time goes */
-	enum lane_wait waits_for;
-	uint64_t idle_seen_ns, started_ns;
-	struct lane_times times;
+	struct lane_meter meter;
+	uint64_t moved; /* grows whenever something went on */
+	struct thread_cpu cpu_at_start;
 };
 
 /* A grant as this lane holds it. */
@@ -89,6 +89,8 @@ void lane_finish_if_asked(struct lane *l);
 
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
+/* leaf_digest() on the lane's thread, its time on the account. */
+void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest);
 
 /* lane_wire.c */
 haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault);

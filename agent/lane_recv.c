@@ -77,6 +77,7 @@ static void on_pool_done(uv_work_t *work, int status)
 
 	(void)status;
 	l->in_work--;
+	l->moved++;
 	recv_block_report(b);
 	lane_maybe_end(l);
 }
@@ -195,6 +196,7 @@ static bool recv_some(struct wire *w)
 	got = channel_read(w->channel, at, len);
 	if (!got)
 		return false;
+	l->moved += got;
 	if (l->rate_paid)
 		l->rate_paid -= got;
 	st = lane_session_received(&w->rx, got, &up, &fault);

@@ -267,6 +267,7 @@ static void on_pack_done(uv_work_t *work, int status)
 
 	(void)status;
 	l->in_work--;
+	l->moved++;
 	if (l->phase == LANE_STOPPING)
 		send_block_free(b);
 	else if (b->header.count == 0) {
@@ -320,6 +321,7 @@ static bool take_one(struct lane *l)
 		return false;
 	}
 	b->block = block;
+	l->moved++;
 	if (work.pack)
 		start_pack(b);
 	else
@@ -348,7 +350,7 @@ static void hash_leaf(struct send_block *b, uint32_t leaf)
 	struct haul_digest *digest = &b->digests[leaf];
 
 	if (b->block)
-		leaf_digest(b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
+		lane_digest(b->lane, b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
 	else if (bytes)
 		leaf_digest_zeros(bytes, digest);
 	else
@@ -431,6 +433,7 @@ static bool send_block_some(struct lane *l, struct send_block *b)
 			taken = channel_write(l->sending_on->channel, b->at, len);
 			b->at += taken;
 			b->left -= taken;
+			l->moved += taken;
 			if (l->rate_paid)
 				l->rate_paid -= taken;
 			if (taken < len)

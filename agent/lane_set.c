@@ -7,10 +7,7 @@ static void lane_ended(struct lane_set *s, struct lane_report *r)
 {
 	struct lane *l = r->lane;
 
-	s->times.disk += r->times.disk;
-	s->times.peer += r->times.peer;
-	s->times.work += r->times.work;
-	s->times.cpu += r->times.cpu;
+	lane_times_add(&s->times, &r->times);
 	s->lanes[lane_number(l)] = NULL;
 	s->ended++;
 	lane_free(l);

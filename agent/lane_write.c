@@ -10,7 +10,7 @@ void recv_check_leaf(struct recv_block *b, const struct lane_update *up)
 {
 	struct haul_digest digest;
 
-	leaf_digest(up->leaf_data, up->leaf_bytes, &digest);
+	lane_digest(b->lane, up->leaf_data, up->leaf_bytes, &digest);
 	b->report->digests[up->leaf] = up->digests[up->leaf];
 	if (!digest_equal(&digest, &up->digests[up->leaf]))
 		b->report->bad_leaves |= 1u << up->leaf;

@@ -7,6 +7,7 @@
  */
 #include "agent/receiver_parts.h"
 
+#include "agent/thread_cpu.h"
 #include "engine/base/log.h"
 
 #include <stdio.h>
@@ -93,9 +94,7 @@ static void send_job_end(struct receiver *r)
 						  .failed = r->totals.failed,
 						  .root = r->totals.root,
 						  .is_durable = r->totals.is_durable,
-						  .wait_disk_ms = r->totals.own.disk / 1000000,
-						  .wait_peer_ms = r->totals.own.peer / 1000000,
-						  .cpu_ms = r->totals.own.cpu / 1000000 };
+						  .times = job_times_say(&r->totals.own, r->totals.cpu_ms) };
 		st = control_link_send(r->job->link, &m, &fault);
 	}
 	if (haul_failed(st)) {
@@ -111,6 +110,8 @@ static void on_lanes_ended(void *owner)
 	struct receiver *r = owner;
 
 	r->totals.own = r->lanes.times;
+	r->totals.own.sync = commit_sync_ns(&r->commit);
+	r->totals.cpu_ms = process_cpu_ms() - r->cpu_at_start_ms;
 	if (r->state == RECEIVER_STOPPING) {
 		maybe_farewell(r);
 		return;
@@ -135,9 +136,8 @@ static void agree(struct receiver *r)
 		receiver_fail(r, st, &fault);
 		return;
 	}
-	r->totals.peer.disk = r->peer_end.wait_disk_ms * 1000000;
-	r->totals.peer.peer = r->peer_end.wait_peer_ms * 1000000;
-	r->totals.peer.cpu = r->peer_end.cpu_ms * 1000000;
+	r->totals.peer = job_times_heard(&r->peer_end.times);
+	r->totals.peer_cpu_ms = r->peer_end.times.process_cpu_ms;
 	st = control_link_send(r->job->link, &done, &fault);
 	if (haul_failed(st))
 		receiver_fail(r, st, &fault);
@@ -323,6 +323,7 @@ haul_status receiver_new(const struct receiver_config *cfg, struct receiver **re
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a job");
 	r->cfg = *cfg;
 	r->job = &r->cfg.job;
+	r->cpu_at_start_ms = process_cpu_ms();
 	list_init(&r->waiting);
 	list_init(&r->grants_due);
 	set_up_lanes(r);

@@ -64,6 +64,7 @@ struct receiver {
 	bool out_closed;
 	struct job_digest *digest;
 	struct job_totals totals;
+	uint64_t cpu_at_start_ms;
 	haul_status why;
 	struct haul_fault fault;
 	bool own_end_sent, peer_end_seen, done_sent;

@@ -8,6 +8,8 @@
  */
 #include "agent/sender_parts.h"
 
+#include "agent/thread_cpu.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +76,7 @@ static void send_job_end(struct sender *s)
 						  .failed = s->totals.failed,
 						  .root = s->totals.root,
 						  .is_durable = true,
-						  .wait_disk_ms = s->totals.own.disk / 1000000,
-						  .wait_peer_ms = s->totals.own.peer / 1000000,
-						  .cpu_ms = s->totals.own.cpu / 1000000 };
+						  .times = job_times_say(&s->totals.own, s->totals.cpu_ms) };
 		st = control_link_send(s->cfg.link, &m, &fault);
 	}
 	if (haul_failed(st)) {
@@ -92,6 +92,7 @@ static void on_lanes_ended(void *owner)
 	struct sender *s = owner;
 
 	s->totals.own = s->lanes.times;
+	s->totals.cpu_ms = process_cpu_ms() - s->cpu_at_start_ms;
 	if (s->state == SENDER_STOPPING) {
 		sender_maybe_farewell(s);
 		return;
@@ -119,9 +120,8 @@ static void agree(struct sender *s)
 		return;
 	}
 	s->totals.is_durable = s->peer_end.is_durable;
-	s->totals.peer.disk = s->peer_end.wait_disk_ms * 1000000;
-	s->totals.peer.peer = s->peer_end.wait_peer_ms * 1000000;
-	s->totals.peer.cpu = s->peer_end.cpu_ms * 1000000;
+	s->totals.peer = job_times_heard(&s->peer_end.times);
+	s->totals.peer_cpu_ms = s->peer_end.times.process_cpu_ms;
 	st = control_link_send(s->cfg.link, &done, &fault);
 	if (haul_failed(st))
 		sender_fail(s, st, &fault);
@@ -231,6 +231,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	if (!s)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a job");
 	s->cfg = *cfg;
+	s->cpu_at_start_ms = process_cpu_ms();
 	list_init(&s->opens);
 	set_up_lanes(s, cfg);
 	st = block_queue_open(&s->queue, cfg->lane.block_bytes);

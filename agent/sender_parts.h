@@ -76,6 +76,7 @@ struct sender {
 	size_t failure_count;
 	struct job_digest *digest;
 	struct job_totals totals;
+	uint64_t cpu_at_start_ms;
 	haul_status why;
 	struct haul_fault fault;
 	bool own_end_sent, peer_end_seen, done_sent;

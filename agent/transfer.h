@@ -117,6 +117,8 @@ struct transfer_report {
 	bool has_root;
 	struct haul_digest job_root;
 	enum transfer_limit limited_by;
+	double cpu_s;      /* of this process */
+	double peer_cpu_s; /* of the peer's while the job ran, other jobs of it included; 0 if it did not say */
 	bool is_dry_run;
 	int signal_number; /* the signal that ended it, else 0 */
 };

@@ -103,6 +103,8 @@ void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault 
 void transfer_refused(struct transfer *t, const struct msg_error *e);
 void transfer_on_entry(void *ctx, const struct job_entry *e);
 void transfer_on_problem(void *ctx, const char *path, haul_status code);
+/* A line for --explain, if that is wanted. */
+void transfer_explain(struct transfer *t, const char *fmt, ...) HAUL_PRINTF(2, 3);
 /* "nas:inbox/day1/x", "day1/x": a path below the landing root, or one of the sources. Returns ret_text. */
 const char *transfer_shown(const struct transfer *t, bool at_source, const char *path, char *ret_text, size_t cap);
 const char *transfer_place(const struct place_spec *remote, const char *path, char *ret_text, size_t cap);

@@ -2,10 +2,11 @@
 #include "agent/transfer_parts.h"
 
 #include "agent/exit_class.h"
+#include "agent/limit.h"
+#include "agent/thread_cpu.h"
+#include "engine/hash_tree.h"
 
 #include <stdio.h>
-
-enum { SMALL_AVERAGE_BYTES = 256 * 1024, MANY_FILES = 1000 };
 
 const struct job_totals *transfer_totals(const struct transfer *t)
 {
@@ -60,25 +61,32 @@ void transfer_tick(struct transfer *t)
 		t->obs->on_progress(t->obs->ctx, &t->progress);
 }
 
-/* The stage that the others waited for: who is never waiting is the narrow one. */
-static enum transfer_limit limit_of(const struct transfer *t, const struct job_totals *all)
+/* What was read at the source: sent, or compared where it lies. */
+static uint64_t bytes_moved(const struct job_totals *all)
 {
-	const struct lane_times *snd = t->is_push ? &all->own : &all->peer, *rcv = t->is_push ? &all->peer : &all->own;
+	uint64_t leaves = all->leaves_moved * HAUL_LEAF_BYTES;
 
-	if (all->bytes_sent == 0 || t->req->verb == TRANSFER_VERIFY)
-		return LIMIT_NONE;
-	if (t->req->bandwidth_bytes_per_s &&
-	    (double)all->bytes_sent > 0.8 * (double)t->req->bandwidth_bytes_per_s * t->report->elapsed_s)
-		return LIMIT_RATE;
-	if (all->files_sent > MANY_FILES && all->bytes_sent / all->files_sent < SMALL_AVERAGE_BYTES)
-		return LIMIT_FILES;
-	if (snd->disk > snd->peer && snd->disk > snd->cpu)
-		return LIMIT_SOURCE_DISK;
-	if (snd->cpu > snd->peer)
-		return LIMIT_SOURCE_CPU;
-	if (rcv->disk > rcv->peer && rcv->disk > rcv->cpu)
-		return LIMIT_DESTINATION_DISK;
-	return rcv->cpu > rcv->peer ? LIMIT_DESTINATION_CPU : LIMIT_NETWORK;
+	return leaves > all->bytes_sent ? leaves : all->bytes_sent;
+}
+
+static void explain_end(struct transfer *t, const char *end, const struct lane_times *times)
+{
+	char text[256];
+
+	if (lane_times_text(times, text, sizeof(text)))
+		transfer_explain(t, "%s lanes: %s", end, text);
+}
+
+static void fill_limit(struct transfer *t, const struct job_totals *all)
+{
+	const struct limit_facts facts = { .source = t->is_push ? &all->own : &all->peer,
+					   .destination = t->is_push ? &all->peer : &all->own,
+					   .elapsed_s = t->report->elapsed_s,
+					   .bytes = bytes_moved(all) };
+
+	t->report->limited_by = limit_of(&facts);
+	explain_end(t, "source", facts.source);
+	explain_end(t, "destination", facts.destination);
 }
 
 static void warn(struct transfer *t, uint64_t count, const char *what)
@@ -130,7 +138,9 @@ void transfer_fill_report(struct transfer *t)
 	r->files_unread = all->files_unchanged;
 	r->has_root = all->has_root;
 	r->job_root = all->root;
-	r->limited_by = limit_of(t, all);
+	fill_limit(t, all);
+	r->cpu_s = (double)process_cpu_ms() / 1e3;
+	r->peer_cpu_s = (double)all->peer_cpu_ms / 1e3;
 	warn(t, r->specials[0], "fifo");
 	warn(t, r->specials[1], "socket");
 	warn(t, r->specials[2], "device");

@@ -6,6 +6,7 @@
 #include "certs/rights.h"
 #include "engine/base/escape.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,19 @@ const char *transfer_shown(const struct transfer *t, bool at_source, const char 
 		free(whole);
 	}
 	return haul_escape(raw, strlen(raw), ret_text, cap);
+}
+
+void transfer_explain(struct transfer *t, const char *fmt, ...)
+{
+	char text[HAUL_FAULT_TEXT_MAX];
+	va_list args;
+
+	if (!t->req->want_explain || !t->obs->on_explain)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	t->obs->on_explain(t->obs->ctx, text);
 }
 
 static void tell(struct transfer *t, const struct transfer_problem *p)

@@ -157,6 +157,8 @@ void event_done(struct console *c, const struct transfer_report *r)
 	done_proof(&j, r);
 	json_text(&j, "job_root", r->has_root ? root : NULL);
 	json_text(&j, "limited_by", summary_limit_word(r->limited_by));
+	json_real(&j, "cpu_s", r->cpu_s);
+	json_real(&j, "peer_cpu_s", r->peer_cpu_s);
 	json_bool(&j, "dry_run", r->is_dry_run);
 	json_close(&j);
 }

@@ -52,6 +52,7 @@ enum {
 
 /* Sizes end where off_t does, and a file of that size has this many leaves. */
 #define MESSAGE_SIZE_MAX ((uint64_t)INT64_MAX)
+#define MESSAGE_TIMES_MAX_MS (UINT64_C(1) << 43) /* twice as many nanoseconds still fit into 64 bits */
 #define MESSAGE_LEAVES_MAX ((uint64_t)1 << 43)
 
 enum digest_algorithm { DIGEST_XXH3_128 = 1, DIGEST_BLAKE3 = 2, DIGEST_SHA256 = 3 };
@@ -427,12 +428,24 @@ struct msg_result {
 	size_t result_count;
 };
 
+/* Where the time of one side's lanes went, milliseconds, all lanes together; as the side itself says. */
+struct job_times {
+	uint64_t wall_ms; /* from each lane's first work to its last */
+	uint64_t compute_ms, digest_ms;
+	uint64_t cpu_ms, ready_ms; /* ran; could have run and had no core */
+	uint64_t wait_work_ms, wait_disk_ms, wait_files_ms, wait_peer_ms, wait_rate_ms;
+	uint64_t disk_busy_ms, disk_no_input_ms, disk_no_room_ms;
+	uint64_t files_busy_ms;
+	uint64_t sync_ms;        /* of the commit thread */
+	uint64_t process_cpu_ms; /* of the whole process while the job ran */
+};
+
 struct msg_job_end {
 	uint64_t entries, files, bytes;
 	uint64_t proven, unchanged, failed;
 	struct haul_digest root;
 	bool is_durable;
-	uint64_t wait_disk_ms, wait_peer_ms, cpu_ms; /* where the time of my lanes went, all lanes together */
+	struct job_times times;
 };
 
 struct msg_cancel {

@@ -304,6 +304,9 @@ static const struct bound bounds[] = {
 	BAD("JOB_END", "7", DIGESTS_LEN, 15),
 	BAD("JOB_END", "7", DIGESTS_LEN, 17),
 	BAD("JOB_END", "8", NUMBER, 1),
+	LIMIT("JOB_END", "9", NUMBER, UINT64_C(1) << 43),
+	LIMIT("JOB_END", "17", NUMBER, UINT64_C(1) << 43),
+	LIMIT("JOB_END", "24", NUMBER, UINT64_C(1) << 43),
 	LIMITS("CANCEL", "1", NUMBER, 1, 65535),
 	LIMITS("NOTE", "1", NAME_LEN, 1, 300),
 };

@@ -131,14 +131,18 @@ static haul_status decode_longer(struct message_decoder *d, const char *hex, uns
 {
 	uint8_t frame[FRAME_CAP];
 	size_t len = bytes_of_hex(hex, frame, sizeof(frame)), used;
-	unsigned count = (frame[4] & 15) + elements;
+	bool is_long = frame[4] == 0xdc; /* array 16 */
+	unsigned count = (is_long ? (unsigned)frame[5] << 8 | frame[6] : frame[4] & 15u) + elements;
 
-	memmove(frame + 7, frame + 5, len - 5);
+	if (!is_long) {
+		memmove(frame + 7, frame + 5, len - 5);
+		len += 2;
+	}
 	frame[4] = 0xdc;
 	frame[5] = (uint8_t)(count >> 8);
 	frame[6] = (uint8_t)count;
-	memcpy(frame + len + 2, more, more_len);
-	len += 2 + more_len;
+	memcpy(frame + len, more, more_len);
+	len += more_len;
 	frame[2] = (uint8_t)((len - 4) >> 8);
 	frame[3] = (uint8_t)(len - 4);
 	return decode_exact(d, frame, len, &used);

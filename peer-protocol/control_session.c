@@ -22,7 +22,7 @@ struct open_question {
 	char after[HAUL_NAME_MAX];
 	size_t after_len;
 	enum job_direction direction; /* JOB */
-	uint32_t lanes;
+	uint32_t lanes, lanes_most;
 	bool wants_notes;
 	uint32_t lane, epoch; /* LANE_HELLO */
 };
@@ -173,7 +173,7 @@ static haul_status on_listing(struct control_session *s, const struct msg_listin
 
 static haul_status on_accept(struct control_session *s, const struct msg_accept *m, struct haul_fault *fault)
 {
-	if (m->lanes > s->question.lanes)
+	if (m->lanes > s->question.lanes || m->lanes + m->more_lanes > s->question.lanes_most)
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "ACCEPT of more lanes than were wished for");
 	control_job_close(&s->job);
 	control_job_open(&s->job, s->question.direction);
@@ -219,6 +219,7 @@ static haul_status apply(struct control_session *s, enum control_role speaker, c
 	case MSG_JOB:
 		s->question.direction = m->job.direction;
 		s->question.lanes = m->job.lanes;
+		s->question.lanes_most = m->job.lanes + m->job.more_lanes;
 		s->question.wants_notes = m->job.flags & JOB_NOTES;
 		s->phase = PHASE_JOB_OPEN;
 		return HAUL_OK;

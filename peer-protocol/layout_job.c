@@ -16,7 +16,7 @@ static haul_status job_check(const void *record)
 {
 	const struct msg_job *m = record;
 
-	if ((m->direction == JOB_PULL) != (m->source_count > 0))
+	if ((m->direction == JOB_PULL) != (m->source_count > 0) || m->lanes + m->more_lanes > LANES_MAX)
 		return HAUL_BAD_VALUE;
 	return m->direction == JOB_PULL && m->root.len ? HAUL_BAD_VALUE : HAUL_OK;
 }
@@ -37,6 +37,7 @@ static const struct field job_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, server_device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
 	FIELD_VALUE(FIELD_FIXED, struct msg_job, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, fixed, 0, JOB_FIXED_ALL),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, more_lanes, 0, LANES_MAX - 1),
 };
 const struct layout job_layout = { LAYOUT_OF(struct msg_job, job_fields), .check = job_check };
 _Static_assert((JOB_FLAGS_ALL & (JOB_FLAGS_ALL + 1)) == 0,
@@ -49,8 +50,17 @@ static const struct field accept_fields[] = {
 	FIELD_VALUE(FIELD_BOOL, struct msg_accept, root_exists, 0, 1),
 	FIELD_NUMBER(FIELD_UINT, struct msg_accept, device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
 	FIELD_VALUE(FIELD_FIXED, struct msg_accept, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
+	FIELD_NUMBER(FIELD_UINT, struct msg_accept, more_lanes, 0, LANES_MAX - 1),
 };
-const struct layout accept_layout = { LAYOUT_OF(struct msg_accept, accept_fields) };
+
+static haul_status accept_check(const void *record)
+{
+	const struct msg_accept *m = record;
+
+	return m->lanes + m->more_lanes > LANES_MAX ? HAUL_BAD_VALUE : HAUL_OK;
+}
+
+const struct layout accept_layout = { LAYOUT_OF(struct msg_accept, accept_fields), .check = accept_check };
 
 static const struct field credit_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_credit, records, 0, UINT64_MAX),

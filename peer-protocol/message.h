@@ -209,6 +209,7 @@ struct msg_job {
 	enum device_kind server_device; /* what the user says of the server's end; DEVICE_UNKNOWN: nothing */
 	uint8_t disk_id[DISK_ID_BYTES]; /* the client's; equal ids: the same disks of one machine; zeros: not known */
 	uint32_t fixed;                 /* enum job_fixed */
+	uint32_t more_lanes;            /* that may join while the job runs; with `lanes` at most LANES_MAX */
 };
 
 struct msg_accept {
@@ -218,6 +219,7 @@ struct msg_accept {
 	bool root_exists;
 	enum device_kind device; /* the server's end lies on, or as the user said */
 	uint8_t disk_id[DISK_ID_BYTES];
+	uint32_t more_lanes; /* as in JOB; with `lanes` not more than were wished for */
 };
 
 struct msg_note {

@@ -162,7 +162,8 @@ static const struct bound bounds[] = {
 	LIMIT("JOB", "7.0.0", PATH_LEN, 65535),
 	LIMIT("JOB", "7.0.1", NAME_LEN, 255),
 	BAD_TEXT("JOB", "7.0.1", "a/b"),
-	LIMITS("JOB", "8", NUMBER, 1, 16),
+	LIMITS("JOB minimal", "8", NUMBER, 1, 16),
+	LIMITS("JOB", "8", NUMBER, 1, 4), /* with 12 to join later */
 	GOOD("JOB", "9", NUMBER, MIB),
 	GOOD("JOB", "9", NUMBER, 16 * MIB),
 	BAD("JOB", "9", NUMBER, 3 * MIB),
@@ -175,6 +176,8 @@ static const struct bound bounds[] = {
 	BAD("JOB", "13", DIGESTS_LEN, 17),
 	GOOD("JOB", "13", NIL, 0),
 	LIMIT("JOB", "14", NUMBER, 3),
+	LIMIT("JOB", "15", NUMBER, 12), /* with the 4 to begin with */
+	LIMIT("JOB minimal", "15", NUMBER, 15),
 	BAD("JOB minimal", "3", NUMBER, 2),
 
 	BAD("ACCEPT", "1", DIGESTS_LEN, 31),
@@ -182,7 +185,8 @@ static const struct bound bounds[] = {
 	BAD("ACCEPT", "1", DIGESTS_LEN, 33),
 	LIMIT("ACCEPT", "5", NUMBER, 5),
 	BAD("ACCEPT", "6", DIGESTS_LEN, 17),
-	LIMITS("ACCEPT", "2", NUMBER, 1, 16),
+	LIMITS("ACCEPT", "2", NUMBER, 1, 4), /* with 12 to join later */
+	LIMIT("ACCEPT", "7", NUMBER, 12),
 	BAD("ACCEPT", "3", NUMBER, MIB / 2),
 	BAD("ACCEPT", "3", NUMBER, 32 * MIB),
 	LIMITS("BUSY", "1", NUMBER, 1, U32),

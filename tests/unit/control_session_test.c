@@ -197,6 +197,14 @@ static void an_answer_must_fit_its_question(void **state)
 	assert_code(control_pair_hear(&p, CLIENT, &accept, &out), HAUL_BAD_VALUE);
 	check_told(&out, HAUL_BAD_VALUE);
 	control_pair_close(&p);
+
+	control_pair_open(&p);
+	control_pair_greet(&p);
+	assert_ok(say(&p, CLIENT, MSG_JOB));
+	accept.accept.lanes = 2;
+	accept.accept.more_lanes = 1;
+	assert_code(control_pair_hear(&p, CLIENT, &accept, &out), HAUL_BAD_VALUE);
+	control_pair_close(&p);
 }
 
 static haul_status listing_after(const struct message *list, const struct message *listing)

@@ -111,7 +111,8 @@ static const struct message job = {
 		 .device = DEVICE_NVME,
 		 .server_device = DEVICE_ROTATIONAL,
 		 .disk_id = { 0xd1, [15] = 0x1d },
-		 .fixed = JOB_FIXED_LANES | JOB_FIXED_BLOCK },
+		 .fixed = JOB_FIXED_LANES | JOB_FIXED_BLOCK,
+		 .more_lanes = 12 },
 };
 static const struct message job_minimal = {
 	.type = MSG_JOB,
@@ -125,7 +126,8 @@ static const struct message accept = {
 		    .block_bytes = 4 << 20,
 		    .root_exists = true,
 		    .device = DEVICE_ROTATIONAL,
-		    .disk_id = { 0xd2, [15] = 0x2d } },
+		    .disk_id = { 0xd2, [15] = 0x2d },
+		    .more_lanes = 12 },
 };
 static const struct message busy = { .type = MSG_BUSY, .busy = { .place = 3 } };
 

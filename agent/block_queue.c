@@ -132,6 +132,7 @@ struct send_file *send_file_new(const struct disk_file *file)
 	f->file.fd = file->fd;
 	f->file.offset_align = file->offset_align;
 	f->file.memory_align = file->memory_align;
+	f->file.is_align_known = file->is_align_known;
 	f->file.facts = file->facts;
 	atomic_init(&f->file.is_direct, atomic_load(&file->is_direct));
 	atomic_init(&f->file.reason, atomic_load(&file->reason));

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ static bool find_alignment(struct disk_file *f, const struct statx *sx)
 	if (sx->stx_dio_offset_align > f->offset_align)
 		f->offset_align = sx->stx_dio_offset_align;
 	f->memory_align = sx->stx_dio_mem_align;
+	f->is_align_known = true;
 	return f->offset_align <= DISK_FILE_ALIGN_MAX && f->memory_align <= DISK_FILE_ALIGN_MAX;
 }
 
@@ -100,13 +102,13 @@ haul_status disk_file_open(struct disk_file *f, int fd, enum direct_mode mode, u
 	return HAUL_OK;
 }
 
-haul_status disk_file_make_buffered(struct disk_file *f)
+haul_status disk_file_make_buffered(struct disk_file *f, enum buffered_reason why)
 {
 	int err = set_direct(f->fd, false);
 
 	if (err)
 		return haul_status_from_errno(err);
-	atomic_store(&f->reason, (int)BUFFERED_IO_REFUSED);
+	atomic_store(&f->reason, (int)why);
 	atomic_store(&f->is_direct, false);
 	return HAUL_OK;
 }
@@ -122,9 +124,9 @@ haul_status disk_file_close(struct disk_file *f)
 	return haul_status_from_errno(errno);
 }
 
-const char *disk_file_mode_text(const struct disk_file *f)
+const char *buffered_reason_text(enum buffered_reason reason)
 {
-	switch ((enum buffered_reason)atomic_load(&f->reason)) {
+	switch (reason) {
 	case BUFFERED_NOT:
 		return "direct";
 	case BUFFERED_ASKED:
@@ -137,6 +139,32 @@ const char *disk_file_mode_text(const struct disk_file *f)
 		return "buffered (file system refused direct I/O)";
 	case BUFFERED_MEMORY_FS:
 		return "buffered (file system lies in memory)";
+	case BUFFERED_IO_FAILED:
+		return "buffered (direct I/O failed)";
+	case BUFFERED_REASONS:
+		break;
 	}
 	return "buffered";
+}
+
+const char *disk_file_mode_text(const struct disk_file *f)
+{
+	return buffered_reason_text((enum buffered_reason)atomic_load(&f->reason));
+}
+
+const char *disk_file_text(const struct disk_file *f, char *ret_text, size_t cap)
+{
+	const char *mode = disk_file_mode_text(f);
+
+	if (!atomic_load(&f->is_direct))
+		(void)snprintf(ret_text, cap, "%s", mode);
+	else if (f->is_align_known)
+		(void)snprintf(ret_text, cap, "%s, offsets aligned to %u and memory to %u bytes", mode, f->offset_align,
+			       f->memory_align);
+	else
+		(void)snprintf(
+		    ret_text, cap,
+		    "%s as far as is known, offsets and memory aligned to %u bytes (the file system does not tell)",
+		    mode, f->offset_align);
+	return ret_text;
 }

@@ -19,8 +19,10 @@ enum buffered_reason {
 	BUFFERED_ASKED,        /* DIRECT_NEVER */
 	BUFFERED_SMALL,        /* auto: below DISK_FILE_DIRECT_MIN bytes */
 	BUFFERED_OPEN_REFUSED, /* the file system has no O_DIRECT */
-	BUFFERED_IO_REFUSED,   /* EINVAL at the first request */
+	BUFFERED_IO_REFUSED,   /* EINVAL and the like at a request, the first or a later one */
 	BUFFERED_MEMORY_FS,    /* tmpfs, ramfs: nothing to bypass */
+	BUFFERED_IO_FAILED,    /* EIO at a direct request */
+	BUFFERED_REASONS,
 };
 
 enum {
@@ -32,6 +34,7 @@ struct disk_file {
 	int fd;                /* owned */
 	uint32_t offset_align; /* bytes, power of two, 4 KiB .. 64 KiB; 1 when opened buffered */
 	uint32_t memory_align; /* bytes, power of two; 1 when opened buffered */
+	bool is_align_known;   /* the file system told it; else it is a guess that is tried */
 	_Atomic bool is_direct;
 	_Atomic int reason;       /* enum buffered_reason */
 	struct entry_facts facts; /* of the descriptor when opened */
@@ -49,15 +52,19 @@ HAUL_MUST_USE haul_status disk_file_open(struct disk_file *f, int fd, enum direc
 					 struct haul_fault *fault);
 
 /*
- * Clear direct I/O after the file system refused a request: the file stays buffered. Called by the engine.
+ * Clear direct I/O after the file system refused or failed a request: the file stays buffered. Called by the engine.
  * Thread: any; several at once are fine.
  */
-HAUL_MUST_USE haul_status disk_file_make_buffered(struct disk_file *f);
+HAUL_MUST_USE haul_status disk_file_make_buffered(struct disk_file *f, enum buffered_reason why);
 
 /* Close the descriptor; the status of close(2) matters after writing. */
 haul_status disk_file_close(struct disk_file *f);
 
 /* "direct", or "buffered (file system has no direct I/O)". Static storage. */
 const char *disk_file_mode_text(const struct disk_file *f);
+const char *buffered_reason_text(enum buffered_reason reason);
+
+/* "direct, offsets aligned to 4096 and memory to 512 bytes", or as disk_file_mode_text(). Returns ret_text. */
+const char *disk_file_text(const struct disk_file *f, char *ret_text, size_t cap);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The part that both back ends share: a fixed table of requests, the depth bound, the event. A request is taken from
- * `free`, waits in `queued` for engine_submit(), is with the back end until finished, and is free again once drained.
+ * The part that both back ends share: a fixed table of requests, the depth, the event. A request is taken from `free`,
+ * waits for engine_submit() and for the depth of its kind, is with the back end until finished, and is free again once
+ * drained. What a request took tells the depth how the disk is doing.
  * Nothing is allocated after engine_new(). Fails: no descriptor for the event, no ring where one was asked for.
  */
 #include "engine/engine_backend.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool engine_is_mine(const struct engine *e)
@@ -32,6 +34,22 @@ void engine_event_clear(struct engine *e)
 
 	while (read(e->event_fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void kind_open(struct engine_kind *k, const struct engine_depth *d, unsigned depth)
+{
+	unsigned most = d->most && d->most < depth ? d->most : depth;
+
+	depth_open(&k->depth, d->first && d->first < most ? d->first : most, most);
+	list_init(&k->waiting);
 }
 
 static haul_status backend_open(struct engine *e, enum engine_backend wanted, struct haul_fault *fault)
@@ -82,6 +100,8 @@ haul_status engine_new(const struct engine_config *cfg, struct engine **ret_engi
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "disk engine");
 	e->owner = pthread_self();
 	e->depth = cfg->depth;
+	kind_open(&e->kinds[0], &cfg->read, e->depth);
+	kind_open(&e->kinds[1], &cfg->write, e->depth);
 	list_init(&e->free);
 	list_init(&e->queued);
 	list_init(&e->finished);
@@ -95,7 +115,8 @@ haul_status engine_new(const struct engine_config *cfg, struct engine **ret_engi
 		st = haul_fault_errno(fault, errno, "make the disk engine's event descriptor");
 		goto free_requests;
 	}
-	st = backend_open(e, cfg->backend, fault);
+	e->ops = cfg->ops;
+	st = e->ops ? e->ops->open(e, fault) : backend_open(e, cfg->backend, fault);
 	if (haul_failed(st))
 		goto close_event;
 	*ret_engine = e;
@@ -117,7 +138,8 @@ static void engine_settle(struct engine *e)
 	struct list *link;
 
 	for (;;) {
-		while ((link = list_pop_front(&e->queued)) || (link = list_pop_front(&e->finished)))
+		while ((link = list_pop_front(&e->kinds[0].waiting)) || (link = list_pop_front(&e->kinds[1].waiting)) ||
+		       (link = list_pop_front(&e->queued)) || (link = list_pop_front(&e->finished)))
 			e->in_flight--;
 		if (e->in_flight == 0)
 			return;
@@ -161,7 +183,7 @@ static haul_status engine_queue(struct engine *e, const struct engine_request *a
 		list_push_back(&e->free, &r->link);
 		return st;
 	}
-	list_push_back(&e->queued, &r->link);
+	list_push_back(&e->kinds[r->is_write].waiting, &r->link);
 	e->in_flight++;
 	return HAUL_OK;
 }
@@ -179,23 +201,53 @@ haul_status engine_write(struct engine *e, struct disk_file *file, void *buf, si
 		   .file = file, .buf = buf, .len = len, .offset = offset, .is_write = true, .done.tag = tag });
 }
 
+/* As many as the depth allows, the oldest first. */
+static void kind_submit(struct engine *e, struct engine_kind *k, uint64_t now_ns)
+{
+	while (k->flying < k->depth.now && !list_is_empty(&k->waiting)) {
+		struct engine_request *r = list_item(list_pop_front(&k->waiting), struct engine_request, link);
+
+		r->started_ns = now_ns;
+		k->flying++;
+		list_push_back(&e->queued, &r->link);
+	}
+	if (k->flying < k->depth.now)
+		depth_idle(&k->depth);
+}
+
 void engine_submit(struct engine *e)
 {
+	uint64_t now_ns = clock_ns();
+
 	assert(engine_is_mine(e));
+	kind_submit(e, &e->kinds[0], now_ns);
+	kind_submit(e, &e->kinds[1], now_ns);
 	if (!list_is_empty(&e->queued))
 		e->ops->submit(e);
 }
 
+static void kind_done(struct engine *e, const struct engine_request *r, uint64_t now_ns)
+{
+	struct engine_kind *k = &e->kinds[r->is_write];
+
+	k->flying--;
+	if (haul_ok(r->done.status))
+		(void)depth_done(&k->depth, now_ns, now_ns - r->started_ns, r->done.bytes);
+}
+
 unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned max)
 {
+	uint64_t now_ns = clock_ns();
 	unsigned n = 0;
 
 	assert(engine_is_mine(e));
 	e->ops->reap(e);
 	while (n < max && !list_is_empty(&e->finished)) {
 		struct list *link = list_pop_front(&e->finished);
+		const struct engine_request *r = list_item(link, struct engine_request, link);
 
-		ret_done[n++] = list_item(link, struct engine_request, link)->done;
+		kind_done(e, r, now_ns);
+		ret_done[n++] = r->done;
 		list_push_back(&e->free, link);
 	}
 	e->in_flight -= n;
@@ -207,6 +259,11 @@ unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned m
 unsigned engine_in_flight(const struct engine *e)
 {
 	return e->in_flight;
+}
+
+unsigned engine_depth_now(const struct engine *e, bool is_write)
+{
+	return e->kinds[is_write].depth.now;
 }
 
 const char *engine_backend_text(const struct engine *e)

@@ -20,10 +20,18 @@
 enum engine_backend { ENGINE_AUTO, ENGINE_RING, ENGINE_THREADS };
 
 struct engine;
+struct engine_ops;
+
+/* Requests of one kind that the disk is given at once, from where to where it adapts (engine/depth.h). */
+struct engine_depth {
+	unsigned first, most; /* 0: as many as `depth` */
+};
 
 struct engine_config {
-	enum engine_backend backend; /* AUTO: ring, else threads; the reason is kept */
-	unsigned depth;              /* requests in flight at most, 1 .. 256 */
+	enum engine_backend backend;     /* AUTO: ring, else threads; the reason is kept */
+	unsigned depth;                  /* requests that can be queued, 1 .. 256 */
+	struct engine_depth read, write; /* of these, with the disk; the others wait in the order in which they came */
+	const struct engine_ops *ops;    /* NULL; in tests a back end of their own (engine_backend.h) */
 };
 
 struct engine_done {
@@ -64,13 +72,17 @@ HAUL_MUST_USE haul_status engine_read(struct engine *e, struct disk_file *file, 
 HAUL_MUST_USE haul_status engine_write(struct engine *e, struct disk_file *file, void *buf, size_t len, uint64_t offset,
 				       void *tag);
 
-/* Hand queued requests to the kernel or the threads. Call once per round. */
+/* Hand queued requests to the kernel or the threads, as many as the depth allows. Call once per round, also after
+ * completions. */
 void engine_submit(struct engine *e);
 
 /* Collect completions, at most `max`. Returns how many; 0 = none now. Clears the event when nothing is left. */
 unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned max);
 
 unsigned engine_in_flight(const struct engine *e);
+
+/* Requests of one kind that the disk is given at once, now. */
+unsigned engine_depth_now(const struct engine *e, bool is_write);
 
 /* "io_uring" or "threads (io_uring is not permitted here)". Static or engine-owned storage. */
 const char *engine_backend_text(const struct engine *e);

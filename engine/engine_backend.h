@@ -2,12 +2,13 @@
  * What stands behind engine.h: a table of four calls, and the engine's own bookkeeping that the back ends share.
  * Internal to the engine.
  *
- * A request moves free -> queued -> (the back end) -> finished -> free; one that has more to do goes back to the back
- * end without leaving it. Thread: the owner's, except what a back end says of its own.
+ * A request moves free -> waiting -> queued -> (the back end) -> finished -> free; one that has more to do goes back to
+ * the back end without leaving it. Thread: the owner's, except what a back end says of its own.
  */
 #ifndef HAUL_ENGINE_ENGINE_BACKEND_H
 #define HAUL_ENGINE_ENGINE_BACKEND_H
 
+#include "engine/depth.h"
 #include "engine/engine_request.h"
 
 #include <pthread.h>
@@ -27,6 +28,13 @@ struct engine_ops {
 
 extern const struct engine_ops ring_backend, thread_backend;
 
+/* Requests of one kind: reads or writes. */
+struct engine_kind {
+	struct depth depth;
+	unsigned flying;     /* with the back end */
+	struct list waiting; /* for the depth to allow them */
+};
+
 struct engine {
 	const struct engine_ops *ops;
 	void *backend; /* the back end's own */
@@ -36,7 +44,8 @@ struct engine {
 	unsigned in_flight;              /* of them, not in `free` */
 	struct engine_request *requests; /* owned array */
 	struct list free, queued, finished;
-	char text[128]; /* for engine_backend_text() */
+	struct engine_kind kinds[2]; /* reads, writes */
+	char text[128];              /* for engine_backend_text() */
 };
 
 /* Make the event readable, or not. Any thread. */

@@ -2,7 +2,8 @@
  * The one place where the result of a read or write enters. A direct transfer that comes back short goes on at the last
  * aligned position, because nothing else is allowed; when even that brings nothing new, a read is at the end of its
  * file and a write is finished through the page cache, which tells the true reason. EINVAL to a direct step means that
- * the file system does not do it after all: the file becomes buffered and the step is repeated.
+ * the file system does not do it after all, EIO that it could not: the file becomes buffered and the step is repeated.
+ * What is truly broken fails there again, or at the sync.
  */
 #include "engine/engine_request.h"
 
@@ -56,9 +57,9 @@ static bool finish(struct engine_request *r, haul_status st, int err)
 	return true;
 }
 
-static bool go_buffered(struct engine_request *r)
+static bool go_buffered(struct engine_request *r, enum buffered_reason why)
 {
-	haul_status st = disk_file_make_buffered(r->file);
+	haul_status st = disk_file_make_buffered(r->file, why);
 
 	if (haul_failed(st))
 		return finish(r, st, EINVAL);
@@ -72,8 +73,10 @@ static bool take_failure(struct engine_request *r, int err)
 {
 	if ((err == EINTR || err == EAGAIN) && ++r->again < AGAIN_MAX)
 		return false;
-	if (err == EINVAL && r->is_direct)
-		return go_buffered(r);
+	if (r->is_direct && (err == EINVAL || err == EOPNOTSUPP || err == ENOTBLK))
+		return go_buffered(r, BUFFERED_IO_REFUSED);
+	if (r->is_direct && err == EIO)
+		return go_buffered(r, BUFFERED_IO_FAILED);
 	return finish(r, err == EAGAIN || err == EINTR ? HAUL_IO : haul_status_from_errno(err), err);
 }
 
@@ -94,7 +97,7 @@ bool request_take_result(struct engine_request *r, int64_t result)
 		return r->is_write ? finish(r, HAUL_NO_SPACE, ENOSPC) : finish(r, HAUL_OK, 0);
 	step = r->is_direct ? moved & ~((size_t)r->file->offset_align - 1) : moved;
 	if (step == 0)
-		return r->is_write ? go_buffered(r) : finish(r, HAUL_OK, 0);
+		return r->is_write ? go_buffered(r, BUFFERED_IO_REFUSED) : finish(r, HAUL_OK, 0);
 	r->at += step;
 	return false;
 }

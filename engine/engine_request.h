@@ -15,12 +15,13 @@ struct engine_request {
 	struct list link; /* in one of the engine's lists; alone while the back end has it */
 	struct disk_file *file;
 	uint8_t *buf;
-	uint64_t offset; /* of buf[0] in the file */
-	size_t len;      /* bytes asked for */
-	size_t whole;    /* bytes to move: len, rounded up while direct */
-	size_t at;       /* where the next step starts; aligned while direct */
-	size_t reached;  /* the furthest byte moved; at least `at` */
-	unsigned again;  /* EINTR and EAGAIN in a row */
+	uint64_t offset;     /* of buf[0] in the file */
+	size_t len;          /* bytes asked for */
+	size_t whole;        /* bytes to move: len, rounded up while direct */
+	size_t at;           /* where the next step starts; aligned while direct */
+	size_t reached;      /* the furthest byte moved; at least `at` */
+	unsigned again;      /* EINTR and EAGAIN in a row */
+	uint64_t started_ns; /* when the back end got it */
 	bool is_write;
 	bool is_direct;          /* made for a direct file; false after a refusal */
 	struct engine_done done; /* tag from the start, the rest when finished */

@@ -34,6 +34,7 @@ static bool has_direct_flag(int fd)
 static void big_file_on_disk_is_direct(void **state)
 {
 	struct disk_file f;
+	char text[160];
 
 	(void)state;
 	assert_code(disk_file_open(&f, open_in("."), DIRECT_AUTO, BIG, NULL), HAUL_OK);
@@ -46,7 +47,10 @@ static void big_file_on_disk_is_direct(void **state)
 	assert_true(f.offset_align >= 4096 && (f.offset_align & (f.offset_align - 1)) == 0);
 	assert_true(f.memory_align >= 1 && (f.memory_align & (f.memory_align - 1)) == 0);
 	assert_string_equal(disk_file_mode_text(&f), "direct");
-	assert_code(disk_file_make_buffered(&f), HAUL_OK);
+	assert_memory_equal(disk_file_text(&f, text, sizeof(text)), "direct", 6);
+	assert_non_null(strstr(text, "aligned to"));
+	assert_code(disk_file_make_buffered(&f, BUFFERED_IO_REFUSED), HAUL_OK);
+	assert_string_equal(disk_file_text(&f, text, sizeof(text)), "buffered (file system refused direct I/O)");
 	assert_false(has_direct_flag(f.fd));
 	assert_false(atomic_load(&f.is_direct));
 	assert_int_equal(atomic_load(&f.reason), BUFFERED_IO_REFUSED);

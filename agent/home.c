@@ -87,7 +87,7 @@ static haul_status place_by_xdg(struct home *h, struct haul_fault *fault)
 	return haul_ok(st) ? xdg_directory("XDG_STATE_HOME", ".local/state", &h->state_dir, fault) : st;
 }
 
-static haul_status find_home(struct home *h, const char *asked, struct haul_fault *fault)
+static haul_status place_home(struct home *h, const char *asked, struct haul_fault *fault)
 {
 	const char *named = asked ? asked : getenv("HAUL_HOME");
 
@@ -196,7 +196,21 @@ haul_status home_open(struct home *h, const char *asked, struct haul_fault *faul
 {
 	struct home found = { .config_dir = NULL };
 
-	return open_found(h, &found, find_home(&found, asked, fault), fault);
+	return open_found(h, &found, place_home(&found, asked, fault), fault);
+}
+
+haul_status home_find(struct home *h, const char *asked, struct haul_fault *fault)
+{
+	struct home found = { .config_dir = NULL };
+	haul_status st = place_home(&found, asked, fault);
+
+	if (haul_ok(st) && access(found.config_dir, F_OK) && (errno == ENOENT || errno == ENOTDIR))
+		st = haul_fault_set(fault, HAUL_NOT_FOUND, "there is no home %s", found.config_dir);
+	if (haul_ok(st))
+		*h = found;
+	else
+		home_close(&found);
+	return st;
 }
 
 haul_status home_open_system(struct home *h, struct haul_fault *fault)

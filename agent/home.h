@@ -24,6 +24,12 @@ struct home {
  */
 HAUL_MUST_USE haul_status home_open(struct home *h, const char *asked, struct haul_fault *fault);
 
+/*
+ * As home_open(), but nothing is made and nothing is checked: for work that needs a home only if there is one.
+ * HAUL_NOT_FOUND: its config dir is not there; then nothing is given.
+ */
+HAUL_MUST_USE haul_status home_find(struct home *h, const char *asked, struct haul_fault *fault);
+
 /* The system's home (/etc/haul and /var/lib/haul), whatever the environment says. Failures as home_open(). */
 HAUL_MUST_USE haul_status home_open_system(struct home *h, struct haul_fault *fault);
 void home_close(struct home *h);

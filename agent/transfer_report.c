@@ -3,6 +3,7 @@
 
 #include "agent/exit_class.h"
 #include "agent/limit.h"
+#include "agent/report_exit.h"
 #include "agent/thread_cpu.h"
 #include "engine/hash_tree.h"
 
@@ -103,22 +104,6 @@ static void warn(struct transfer *t, uint64_t count, const char *what)
 	t->obs->on_warning(t->obs->ctx, &p);
 }
 
-static void fill_exit(struct transfer *t)
-{
-	/* docs/CLI.md "Exit codes": a signal, then this order; 2 and 1 mean that nothing was touched and stand alone.
-	 */
-	static const int order[] = { 10, 6, 5, 7, 4, 3, 9, 8, 11, 2, 1 };
-	struct transfer_report *r = t->report;
-
-	if (r->signal_number)
-		r->reasons[r->reason_count++] = 128 + r->signal_number;
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && r->reason_count < TRANSFER_REASONS_MAX; i++) {
-		if (t->reasons & 1u << order[i])
-			r->reasons[r->reason_count++] = order[i];
-	}
-	r->exit_code = r->reason_count ? r->reasons[0] : 0;
-}
-
 void transfer_fill_report(struct transfer *t)
 {
 	const struct job_totals *all = transfer_totals(t);
@@ -144,5 +129,5 @@ void transfer_fill_report(struct transfer *t)
 	warn(t, r->specials[0], "fifo");
 	warn(t, r->specials[1], "socket");
 	warn(t, r->specials[2], "device");
-	fill_exit(t);
+	report_fill_exit(r, t->reasons);
 }

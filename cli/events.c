@@ -104,12 +104,28 @@ void event_file(struct console *c, const struct transfer_entry *e)
 	json_close(&j);
 }
 
+void event_deleted(struct console *c, const char *path, enum entry_kind kind)
+{
+	struct json j;
+
+	if (!c->is_json)
+		return;
+	json_open(&j, c->out, "file");
+	json_path(&j, "path", path, strlen(path));
+	json_text(&j, "kind", entry_kind_text(kind));
+	json_list(&j, "changes");
+	json_text(&j, NULL, "deleted");
+	json_list_end(&j);
+	json_close(&j);
+}
+
 static void done_files(struct json *j, const struct transfer_report *r)
 {
 	json_uint(j, "files_total", r->files_total);
 	json_uint(j, "files_sent", r->files_sent);
 	json_uint(j, "files_skipped", r->files_skipped);
 	json_uint(j, "files_deleted", r->files_deleted);
+	json_uint(j, "entries_deleted", r->entries_deleted);
 	json_uint(j, "files_kept", r->files_kept);
 	json_uint(j, "files_failed", r->files_failed);
 	json_uint(j, "entries_total", r->entries_total);

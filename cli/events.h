@@ -10,6 +10,9 @@ void event_start(struct console *c, const char *verb, const char *environment, c
 void event_progress(struct console *c, const struct transfer_progress *p);
 void event_file(struct console *c, const struct transfer_entry *e);
 
+/* `file` of an entry that was removed, or would be; path as a user would type it. */
+void event_deleted(struct console *c, const char *path, enum entry_kind kind);
+
 /* `done`, with every field, always the last line. */
 void event_done(struct console *c, const struct transfer_report *r);
 

@@ -25,6 +25,8 @@ static int run_verb(const struct invocation *inv, struct console *c)
 	case VERB_COPY:
 	case VERB_VERIFY:
 		return run_transfer(inv, c);
+	case VERB_REMOVE:
+		return run_remove(inv, c);
 	case VERB_LIST:
 		return run_list(inv, c);
 	case VERB_ID:
@@ -37,7 +39,6 @@ static int run_verb(const struct invocation *inv, struct console *c)
 		return run_help(inv, c);
 	case VERB_SYNC:
 	case VERB_MOVE:
-	case VERB_REMOVE:
 	case VERB_HASH:
 	case VERB_DIAGNOSE:
 	case VERB_KEPT_FREE:

@@ -29,7 +29,7 @@
 	}
 
 static const struct option_def options[] = {
-	{ OPT_DRY_RUN, "dry-run", 'n', .verbs = COPY, .is_flag_only = true,
+	{ OPT_DRY_RUN, "dry-run", 'n', .verbs = COPY | VERB_REMOVE, .is_flag_only = true,
 	  .help = "one line per change that would be made; make none" },
 	{ OPT_CHECKSUM, "checksum", 'c', .verbs = COPY, .help = "compare by hash tree, not by size and time" },
 	{ OPT_MODIFY_WINDOW, "modify-window", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
@@ -61,7 +61,9 @@ static const struct option_def options[] = {
 	  .help = "give up when nothing moves for so long (300)" },
 	{ OPT_ITEMIZE, "itemize-changes", 'i', .verbs = COPY, .help = "one line per change on stdout" },
 	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
-	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH, .words = "auto|always|never",
+	{ OPT_YES, "yes", .verbs = VERB_REMOVE, .is_flag_only = true,
+	  .help = "go on beyond 1,000 entries without asking" },
+	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH | VERB_REMOVE, .words = "auto|always|never",
 	  .help = "progress on stderr (auto: on a terminal)" },
 	{ OPT_FAILED_TO, "failed-to", .value = VALUE_TEXT, .verbs = BOTH, .hint = "FILE",
 	  .help = "paths of failed entries, each ended by NUL" },
@@ -112,7 +114,6 @@ static const struct option_def options[] = {
 	LATER_FLAG_ONLY("ignore-existing"),
 	LATER_FLAG_ONLY("delete"),
 	{ .name = "max-delete", .value = VALUE_TEXT, .is_flag_only = true },
-	LATER_FLAG_ONLY("yes"),
 	LATER_FLAG_ONLY("inplace"),
 	LATER("nest"),
 	LATER("trash"),

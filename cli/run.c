@@ -47,6 +47,21 @@ haul_status run_home(const struct invocation *inv, struct home *ret_home, struct
 	return haul_failed(st) ? problem_from_fault(problem, &fault) : HAUL_OK;
 }
 
+haul_status run_home_if_any(const struct invocation *inv, struct home *ret_home, bool *ret_has, struct problem *problem)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st;
+
+	if (invocation_has(inv, OPT_SYSTEM)) {
+		st = run_home(inv, ret_home, problem);
+		*ret_has = haul_ok(st);
+		return st;
+	}
+	st = home_find(ret_home, invocation_value(inv, OPT_HOME), &fault);
+	*ret_has = haul_ok(st);
+	return haul_ok(st) || st.code == HAUL_NOT_FOUND.code ? HAUL_OK : problem_from_fault(problem, &fault);
+}
+
 void run_tell_agent(const struct home *h, struct console *c)
 {
 	char home[HAUL_ESCAPED_MAX / 4], addresses[512] = "";

@@ -10,6 +10,7 @@
 #include "agent/home.h"
 
 int run_transfer(const struct invocation *inv, struct console *c); /* copy and verify */
+int run_remove(const struct invocation *inv, struct console *c);
 int run_list(const struct invocation *inv, struct console *c);
 int run_id(const struct invocation *inv, struct console *c);
 int run_share(const struct invocation *inv, struct console *c);
@@ -31,6 +32,13 @@ int run_finish(struct console *c);
  * user; HAUL_USAGE: --system without being root. Given: home_close().
  */
 HAUL_MUST_USE haul_status run_home(const struct invocation *inv, struct home *ret_home, struct problem *problem);
+
+/*
+ * As run_home() for work that needs a home only if there is one: nothing is made or checked. *ret_has: whether it is
+ * there; if so given: home_close().
+ */
+HAUL_MUST_USE haul_status run_home_if_any(const struct invocation *inv, struct home *ret_home, bool *ret_has,
+					  struct problem *problem);
 
 /* What changes of shares and peers end with: whose agent serves them and whether it runs. A note on stderr. */
 void run_tell_agent(const struct home *h, struct console *c);

@@ -24,7 +24,19 @@ static const struct verb_def verbs[] = {
 		      "  haul copy -c Footage nas:inbox        compare by content, repair what differs\n" },
 	{ .name = "sync", .verb = VERB_SYNC, .usage = "haul sync SRC DST" },
 	{ .name = "move", .verb = VERB_MOVE, .usage = "haul move SRC... DST" },
-	{ .name = "remove", .verb = VERB_REMOVE, .usage = "haul remove PATH..." },
+	{ .name = "remove",
+	  .verb = VERB_REMOVE,
+	  .is_built = true,
+	  .min = 1,
+	  .max = OPERANDS_ANY,
+	  .usage = "haul remove [OPTION]... PATH...",
+	  .purpose = "Remove files and whole trees on this machine, several entries at a time. Links\n"
+		     "are removed, never followed; what is mounted below stays. Refused: /, a mount\n"
+		     "point, a share of this machine or what holds one. More than 1,000 entries want\n"
+		     "--yes, or a yes at the terminal. What stays is named, exit 3.\n",
+	  .examples = "  haul remove old.mov day1\n"
+		      "  haul remove -n day1                   say what would go\n"
+		      "  haul remove --yes render-cache        many entries, without being asked\n" },
 	{ .name = "verify",
 	  .verb = VERB_VERIFY,
 	  .is_built = true,
@@ -100,11 +112,12 @@ static const struct verb_def verbs[] = {
 static const struct {
 	const char *foreign, *ours;
 } elsewhere[] = {
-	{ "cp", "copy" },        { "scp", "copy" },     { "rsync", "copy" }, { "put", "copy" },
-	{ "get", "copy" },       { "push", "copy" },    { "pull", "copy" },  { "upload", "copy" },
-	{ "download", "copy" },  { "check", "verify" }, { "cmp", "verify" }, { "diff", "verify" },
-	{ "compare", "verify" }, { "ls", "list" },      { "dir", "list" },   { "shares", "share" },
-	{ "peers", "peer" },     { "whoami", "id" },    { "status", "id" },
+	{ "cp", "copy" },        { "scp", "copy" },      { "rsync", "copy" },   { "put", "copy" },
+	{ "get", "copy" },       { "push", "copy" },     { "pull", "copy" },    { "upload", "copy" },
+	{ "download", "copy" },  { "check", "verify" },  { "cmp", "verify" },   { "diff", "verify" },
+	{ "compare", "verify" }, { "ls", "list" },       { "dir", "list" },     { "shares", "share" },
+	{ "rm", "remove" },      { "delete", "remove" }, { "rmdir", "remove" }, { "unlink", "remove" },
+	{ "peers", "peer" },     { "whoami", "id" },     { "status", "id" },
 };
 
 const struct verb_def *verb_table(size_t *ret_count)

@@ -26,6 +26,12 @@ HAUL_MUST_USE haul_status beneath_open(int root_fd, const char *path, int flags,
 HAUL_MUST_USE haul_status beneath_open_following(int root_fd, const char *path, int flags, int *ret_fd);
 
 /*
+ * Open one name in a directory, never across a mount: HAUL_CROSS_DEVICE where another file system, or this one again,
+ * is mounted on it. flags as beneath_open(); `name` is one component.
+ */
+HAUL_MUST_USE haul_status beneath_open_child(int dir_fd, const char *name, int flags, int *ret_fd);
+
+/*
  * The directory that holds the last component (O_PATH handle, given) and the component itself (points into path).
  * For "" HAUL_BAD_VALUE.
  */

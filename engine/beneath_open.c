@@ -64,6 +64,19 @@ haul_status beneath_open_following(int root_fd, const char *path, int flags, int
 	return HAUL_OK;
 }
 
+/* Without openat2: whether the handle lies in the mount that its directory lies in. */
+static bool is_same_mount(int dir_fd, int fd)
+{
+	struct statx above, below;
+
+	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &above) < 0 ||
+	    statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &below) < 0)
+		return false;
+	if (above.stx_mask & below.stx_mask & STATX_MNT_ID)
+		return above.stx_mnt_id == below.stx_mnt_id;
+	return above.stx_dev_major == below.stx_dev_major && above.stx_dev_minor == below.stx_dev_minor;
+}
+
 static int open_component(int dir_fd, const char *name, int flags, mode_t mode)
 {
 	int fd;
@@ -72,6 +85,41 @@ static int open_component(int dir_fd, const char *name, int flags, mode_t mode)
 		fd = openat(dir_fd, name, flags, mode);
 	} while (fd < 0 && errno == EINTR);
 	return fd;
+}
+
+static haul_status open_child_walking(int dir_fd, const char *name, int flags, int *ret_fd)
+{
+	int fd = open_component(dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	if (!is_same_mount(dir_fd, fd)) {
+		(void)close(fd);
+		return HAUL_CROSS_DEVICE;
+	}
+	*ret_fd = fd;
+	return HAUL_OK;
+}
+
+haul_status beneath_open_child(int dir_fd, const char *name, int flags, int *ret_fd)
+{
+	struct open_how how = {
+		.flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+	long fd = -1;
+
+	if (way() == BENEATH_WALK)
+		return open_child_walking(dir_fd, name, flags, ret_fd);
+	for (int i = 0; i < RACE_RETRIES; i++) {
+		fd = syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	if (fd < 0)
+		return errno == EXDEV ? HAUL_CROSS_DEVICE : haul_status_from_errno(errno);
+	*ret_fd = (int)fd;
+	return HAUL_OK;
 }
 
 /* Seccomp filters answer a call that they do not know with ENOSYS or EPERM. */

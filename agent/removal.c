@@ -1,0 +1,264 @@
+/* Places, guards, and the two runs of the tree remover. Nothing is deleted before every place has passed every guard.
+ */
+#include "agent/removal.h"
+
+#include "agent/exit_class.h"
+#include "agent/local_place.h"
+#include "agent/report_exit.h"
+#include "agent/shares.h"
+#include "agent/stop_signals.h"
+#include "engine/base/escape.h"
+#include "engine/tree_remover.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* More than cores: most of the time a deletion waits for the file system's journal, not for the processor. */
+enum { THREADS = 16, SHOWN_MAX = 384 };
+
+struct removal {
+	const struct removal_request *req;
+	const struct removal_observer *obs;
+	struct transfer_report *report;
+	unsigned reasons;           /* bit n: exit class n */
+	struct local_place *places; /* owned; those that are there */
+	struct tree_target *targets;
+	size_t count;
+	uint64_t expected; /* entries, 0: unknown */
+	double began_s;
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void tell(struct removal *r, int exit_code, enum haul_code code, const char *path, const char *text,
+		 const char *remedy)
+{
+	const struct transfer_problem p = {
+		.code = code, .exit_code = exit_code, .side = "local", .path = path, .text = text, .remedy = remedy
+	};
+
+	r->reasons |= 1u << exit_code;
+	if (r->obs->on_error)
+		r->obs->on_error(r->obs->ctx, &p);
+}
+
+static bool is_refused(const struct removal *r)
+{
+	return r->reasons & (1u << EXIT_CLASS_USAGE | 1u << EXIT_CLASS_GUARD | 1u << EXIT_CLASS_NOT_ALLOWED);
+}
+
+static void guard(struct removal *r, const char *path, const char *why, const char *remedy)
+{
+	char shown[SHOWN_MAX], text[HAUL_FAULT_TEXT_MAX + SHOWN_MAX];
+
+	(void)snprintf(text, sizeof(text), "%s %s: nothing was removed",
+		       haul_escape(path, strlen(path), shown, sizeof(shown)), why);
+	tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, path, text, remedy);
+}
+
+static void open_places(struct removal *r)
+{
+	for (size_t i = 0; i < r->req->count; i++) {
+		const char *path = r->req->places[i].path;
+		struct haul_fault fault;
+		haul_status st = local_place_open(&r->places[r->count], r->req->places[i].text, &fault);
+		const struct local_place *p = &r->places[r->count];
+
+		if (st.code == HAUL_USAGE.code)
+			tell(r, EXIT_CLASS_USAGE, st.code, path, fault.text, NULL);
+		else if (haul_failed(st))
+			tell(r, EXIT_CLASS_NO_SOURCE, st.code, path, fault.text, NULL);
+		else if (p->is_root)
+			guard(r, path, "is everything", NULL);
+		else if (p->is_mount_point)
+			guard(r, path, "is a mount point", "Remove what is in it, or unmount it first");
+		if (haul_ok(st))
+			r->count++;
+	}
+}
+
+/* The share is the place itself, or lies in it. */
+static void guard_share(struct removal *r, const struct share *share)
+{
+	int fd = open(share->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return; /* a share that cannot be reached lies in nothing that can be removed by its path */
+	for (size_t i = 0; i < r->count; i++) {
+		bool holds = false;
+		char remedy[96];
+
+		if (r->places[i].facts.kind != ENTRY_DIRECTORY)
+			continue;
+		if (haul_failed(local_place_holds(&r->places[i].facts, fd, &holds)) || !holds)
+			continue;
+		(void)snprintf(remedy, sizeof(remedy), "To give it up first: haul share remove %s", share->name);
+		guard(r, r->places[i].text, "is, or holds, a share of this machine", remedy);
+	}
+	(void)close(fd);
+}
+
+static void guard_shares(struct removal *r, const struct home *h)
+{
+	struct haul_fault fault;
+	struct share_list list;
+
+	if (!h)
+		return;
+	if (haul_failed(shares_load(h, &list, &fault))) {
+		tell(r, EXIT_CLASS_NOT_ALLOWED, fault.status.code, NULL, fault.text, NULL);
+		return;
+	}
+	for (size_t i = 0; i < list.count; i++)
+		guard_share(r, &list.shares[i]);
+	shares_free(&list);
+}
+
+static void on_entry(void *ctx, const char *path, enum entry_kind kind)
+{
+	struct removal *r = ctx;
+
+	r->obs->on_entry(r->obs->ctx, path, kind);
+}
+
+static void on_problem(void *ctx, const char *path, enum entry_kind kind, const struct haul_fault *fault)
+{
+	char shown[SHOWN_MAX], text[HAUL_FAULT_TEXT_MAX + SHOWN_MAX];
+
+	(void)kind;
+	(void)snprintf(text, sizeof(text), "%s stays: %s", haul_escape(path, strlen(path), shown, sizeof(shown)),
+		       fault->text);
+	tell(ctx, EXIT_CLASS_ENTRIES, fault->status.code, path, text, NULL);
+}
+
+static void on_tick(void *ctx, const struct tree_totals *so_far)
+{
+	struct removal *r = ctx;
+
+	if (r->obs->on_progress)
+		r->obs->on_progress(r->obs->ctx, so_far->entries, r->expected, now_s() - r->began_s);
+}
+
+static haul_status run_trees(struct removal *r, const struct tree_remover_config *cfg, struct tree_totals *ret_totals)
+{
+	struct haul_fault fault;
+	haul_status st = tree_remover_run(cfg, r->targets, r->count, ret_totals, &fault);
+
+	if (haul_failed(st))
+		tell(r, EXIT_CLASS_BUG, st.code, NULL, fault.text, NULL);
+	return st;
+}
+
+/* Whether somebody agreed: it is little, or --yes was given, or whoever is at the terminal says so. */
+static bool is_agreed(struct removal *r, const struct tree_totals *found)
+{
+	const struct removal_size size = {
+		.entries = found->entries, .files = found->files, .bytes = found->bytes, .is_more = found->is_over
+	};
+	char text[HAUL_FAULT_TEXT_MAX];
+
+	if (r->req->is_agreed || found->entries <= REMOVAL_FREE_ENTRIES)
+		return true;
+	if (r->obs->may_remove && (r->req->dry_run || r->obs->may_remove(r->obs->ctx, &size)))
+		return true;
+	(void)snprintf(text, sizeof(text), "more than %u entries are to be removed: nothing was", REMOVAL_FREE_ENTRIES);
+	tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, NULL, text, "With --yes it is done, with -n shown");
+	return false;
+}
+
+/* Whether to go on to deleting. */
+static bool count_first(struct removal *r)
+{
+	bool is_dry = r->req->dry_run, may_ask = r->obs->may_remove;
+	struct tree_remover_config cfg = { .mode = TREE_COUNT,
+					   .threads = THREADS,
+					   .stop = stop_signals_flag(),
+					   .ctx = r,
+					   .on_entry = is_dry && r->req->want_entries ? on_entry : NULL };
+	struct tree_totals found;
+
+	if (!is_dry && r->req->is_agreed && !r->req->want_totals)
+		return true;
+	if (!is_dry && !r->req->is_agreed && !may_ask)
+		cfg.entries_max = REMOVAL_FREE_ENTRIES;
+	if (haul_failed(run_trees(r, &cfg, &found)) || found.is_stopped)
+		return false;
+	r->expected = found.entries;
+	r->report->files_total = found.files;
+	r->report->bytes_total = found.bytes;
+	r->report->entries_total = found.entries;
+	return is_agreed(r, &found) && !is_dry;
+}
+
+static void remove_all(struct removal *r)
+{
+	const struct tree_remover_config cfg = { .mode = TREE_REMOVE,
+						 .threads = THREADS,
+						 .stop = stop_signals_flag(),
+						 .ctx = r,
+						 .on_entry = r->req->want_entries ? on_entry : NULL,
+						 .on_problem = on_problem,
+						 .on_tick = on_tick };
+	struct tree_totals gone;
+
+	(void)run_trees(r, &cfg, &gone); /* a failure was told */
+	r->report->files_deleted = gone.files;
+	r->report->entries_deleted = gone.entries;
+	r->report->files_failed = gone.left_files;
+	if (r->report->files_total < gone.files + gone.left_files)
+		r->report->files_total = gone.files + gone.left_files;
+	if (r->report->entries_total < gone.entries + gone.left)
+		r->report->entries_total = gone.entries + gone.left;
+}
+
+static void run_places(struct removal *r, const struct home *h)
+{
+	open_places(r);
+	if (!is_refused(r))
+		guard_shares(r, h);
+	if (is_refused(r) || !r->count)
+		return;
+	if (r->reasons & 1u << EXIT_CLASS_NO_SOURCE) /* of several one was missing: docs/CLI.md "Exit codes" */
+		r->reasons = 1u << EXIT_CLASS_ENTRIES;
+	for (size_t i = 0; i < r->count; i++)
+		r->targets[i] = (struct tree_target){ .dir_fd = r->places[i].dir_fd,
+						      .name = r->places[i].name,
+						      .shown = r->places[i].text };
+	if (count_first(r) && !stop_signals_number())
+		remove_all(r);
+}
+
+void removal_run(const struct home *h, const struct removal_request *req, const struct removal_observer *obs,
+		 struct transfer_report *ret_report)
+{
+	struct removal r = { .req = req, .obs = obs, .report = ret_report, .began_s = now_s() };
+
+	assert(req->count > 0);
+	r.places = calloc(req->count, sizeof(*r.places));
+	r.targets = calloc(req->count, sizeof(*r.targets));
+	stop_signals_begin();
+	if (r.places && r.targets)
+		run_places(&r, h);
+	else
+		tell(&r, EXIT_CLASS_BUG, HAUL_CODE_NO_MEMORY, NULL, haul_status_text(HAUL_NO_MEMORY), NULL);
+	ret_report->signal_number = stop_signals_number();
+	stop_signals_end();
+	for (size_t i = 0; i < r.count; i++)
+		local_place_close(&r.places[i]);
+	free(r.places);
+	free(r.targets);
+	ret_report->is_dry_run = req->dry_run;
+	ret_report->elapsed_s = now_s() - r.began_s;
+	report_fill_exit(ret_report, r.reasons);
+}

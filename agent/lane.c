@@ -97,6 +97,14 @@ void lane_digest(struct lane *l, const void *data, size_t len, struct haul_diges
 	l->meter.times.digest += uv_hrtime() - start_ns;
 }
 
+void lane_digest_add(struct lane *l, struct leaf_stream *leaf, const void *data, size_t len)
+{
+	uint64_t start_ns = uv_hrtime();
+
+	leaf_stream_add(leaf, data, len);
+	l->meter.times.digest += uv_hrtime() - start_ns;
+}
+
 /* All but the inbox: the main loop may post until it has heard of the end (lane_free). */
 static void close_handles(struct lane *l)
 {

@@ -7,6 +7,7 @@
 #include "agent/lane.h"
 #include "agent/lane_dial.h"
 #include "agent/listener.h"
+#include "engine/leaf_stream.h"
 #include "agent/thread_cpu.h"
 #include "peer-protocol/lane_session.h"
 
@@ -25,6 +26,7 @@ struct wire {
 	bool is_finished;           /* channel_finish() called */
 	struct lane_session rx;     /* receiving */
 	struct recv_block *filling; /* receiving: what rx writes into */
+	struct leaf_stream leaf;    /* receiving: the leaf of it that is arriving */
 };
 
 /* Something the engine does for the lane; embedded in what it is done for. */
@@ -57,6 +59,7 @@ struct lane {
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
 	struct send_block *sending;
+	struct leaf_stream leaf; /* of it, the one in work */
 	struct wire *sending_on; /* where `sending` began and has to end; a successor may join meanwhile */
 	/* receiving */
 	struct index_map grants; /* entry -> struct held_grant */
@@ -91,6 +94,8 @@ void lane_maybe_end(struct lane *l);                /* after anything that may h
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
 /* leaf_digest() on the lane's thread, its time on the account. */
 void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest);
+/* The same in pieces, each while it is in cache; `leaf` was begun. */
+void lane_digest_add(struct lane *l, struct leaf_stream *leaf, const void *data, size_t len);
 
 /* lane_wire.c */
 haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault);

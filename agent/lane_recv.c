@@ -2,7 +2,7 @@
  * The receiving half of a lane.
  *
  * recv_pump() lets plaintext land where the session says: a header, or a leaf directly in the block it will be written
- * from. Each leaf is hashed when it is whole, while it is in cache, and compared with the digest that follows it; a
+ * from. Each leaf is hashed as it arrives, while it is in cache, and compared with the digest that follows it; a
  * wrong one is reported and asked for again, alone. A whole block becomes one direct write, a pack is turned into small
  * files by the thread pool, digests are compared with what is read of the file that is there.
  *
@@ -140,10 +140,10 @@ static bool recv_act(struct wire *w, const struct lane_update *up)
 	case LANE_NEED_BLOCK:
 		return begin_block(w, up->header);
 	case LANE_LEAF_ARRIVED:
-		recv_check_leaf(w->filling, up);
+		recv_check_leaf(w, up);
 		return true;
 	case LANE_BLOCK_ARRIVED:
-		recv_check_leaf(w->filling, up);
+		recv_check_leaf(w, up);
 		recv_block_arrived(take_filling(w));
 		return true;
 	case LANE_ZERO_ARRIVED:
@@ -173,6 +173,23 @@ static void recv_after_end(struct wire *w)
 		lane_fail(w->lane, haul_fault_set(&fault, HAUL_BAD_FRAME, "data after the end of a lane"), &fault);
 }
 
+/* As channel_read(); what belongs to a leaf is hashed at once, in pieces that the core's cache holds. */
+static size_t recv_read(struct wire *w, uint8_t *at, size_t len)
+{
+	bool is_leaf = w->rx.state == LANE_STATE_LEAF;
+	size_t got;
+
+	if (is_leaf && len > LEAF_PIECE_BYTES)
+		len = LEAF_PIECE_BYTES;
+	got = channel_read(w->channel, at, len);
+	if (!is_leaf || !got)
+		return got;
+	if (w->rx.have == 0)
+		leaf_stream_begin(&w->leaf);
+	lane_digest_add(w->lane, &w->leaf, at, got);
+	return got;
+}
+
 static bool recv_some(struct wire *w)
 {
 	struct lane *l = w->lane;
@@ -193,7 +210,7 @@ static bool recv_some(struct wire *w)
 		channel_pause(w->channel);
 		return false;
 	}
-	got = channel_read(w->channel, at, len);
+	got = recv_read(w, at, len);
 	if (!got)
 		return false;
 	l->moved += got;

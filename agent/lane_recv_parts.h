@@ -35,7 +35,7 @@ void held_done(struct lane *l,
 	       struct held_grant *h); /* one less in work; the last one of a released grant reports it */
 
 /* lane_write.c */
-void recv_check_leaf(struct recv_block *b, const struct lane_update *up);
+void recv_check_leaf(struct wire *w, const struct lane_update *up);
 void recv_block_arrived(struct recv_block *b); /* taken */
 void recv_zeros_arrived(struct wire *w, const struct lane_header *header);
 void recv_write_done(struct lane_op *op, const struct engine_done *done);

@@ -3,8 +3,8 @@
  *
  * send_fill() takes work while a block is free: a range of a big file becomes one direct read, a pack of small files is
  * read by the thread pool, a hole needs no block at all. What has been read joins `ready` in order of completion, and
- * send_pump() encrypts it leaf by leaf: digest first, while the leaf is in cache, then bytes, then the digest, until
- * the socket is behind. Nothing waits for anything but a disk or the socket.
+ * send_pump() encrypts it leaf by leaf, in pieces that are hashed first and then in cache, and after each its digest,
+ * until the socket is behind. Nothing waits for anything but a disk or the socket.
  *
  * A file that cannot be read, or is not what was announced, is reported; its other blocks are dropped where they are.
  * The block whose read is the last of the file is sent only after the file was found unchanged, so the receiver can
@@ -37,6 +37,7 @@ struct send_block {
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 	enum send_part part;
 	uint32_t leaf;
+	uint32_t leaf_at;  /* bytes of it that are hashed */
 	const uint8_t *at; /* of the part in work */
 	size_t left;
 	uint32_t pack_offset; /* in the block: where the item table starts */
@@ -357,14 +358,34 @@ static void hash_leaf(struct send_block *b, uint32_t leaf)
 		leaf_digest(NULL, 0, digest);
 }
 
+/* The next piece of the leaf is hashed, and in the core's cache when it is encrypted. */
+static void part_piece(struct send_block *b)
+{
+	const uint8_t *at = b->block ? b->block->data + (size_t)b->leaf * HAUL_LEAF_BYTES + b->leaf_at : NULL;
+	uint32_t all = b->block ? lane_leaf_bytes(&b->header, b->leaf) : 0;
+	uint32_t len = all - b->leaf_at < LEAF_PIECE_BYTES ? all - b->leaf_at : LEAF_PIECE_BYTES;
+
+	lane_digest_add(b->lane, &b->lane->leaf, at, len);
+	b->leaf_at += len;
+	if (b->leaf_at == all) {
+		leaf_stream_end(&b->lane->leaf, &b->digests[b->leaf]);
+		if (b->leaf + 1 == b->header.leaf_count)
+			send_report(b);
+	}
+	part_set(b, PART_LEAF, at, len);
+}
+
 static void part_leaf(struct send_block *b, uint32_t leaf)
 {
 	b->leaf = leaf;
-	hash_leaf(b, leaf);
-	if (leaf + 1 == b->header.leaf_count)
-		send_report(b);
-	part_set(b, PART_LEAF, b->block ? b->block->data + (size_t)leaf * HAUL_LEAF_BYTES : NULL,
-		 b->block ? lane_leaf_bytes(&b->header, leaf) : 0);
+	b->leaf_at = 0;
+	leaf_stream_begin(&b->lane->leaf);
+	part_piece(b);
+}
+
+static bool leaf_has_more(const struct send_block *b)
+{
+	return b->block && b->leaf_at < lane_leaf_bytes(&b->header, b->leaf);
 }
 
 static void part_first(struct send_block *b)
@@ -407,6 +428,10 @@ static bool part_next(struct send_block *b)
 	case PART_HEADER:
 		return part_after_header(b);
 	case PART_LEAF:
+		if (leaf_has_more(b)) {
+			part_piece(b);
+			return true;
+		}
 		part_set(b, PART_DIGEST, &b->digests[b->leaf], sizeof(b->digests[0]));
 		return true;
 	case PART_DIGEST:

@@ -1,19 +1,23 @@
 /*
- * Blocks of big files: each leaf is checked when it is whole and still in cache, the good ones are written with as few
+ * Blocks of big files: each leaf is checked when its digest has come, the good ones are written with as few
  * requests as they allow, the wrong ones are reported.
  */
 #include "agent/lane_recv_parts.h"
 
 #include "engine/hash_tree.h"
 
-void recv_check_leaf(struct recv_block *b, const struct lane_update *up)
+void recv_check_leaf(struct wire *w, const struct lane_update *up)
 {
+	struct lane_report *r = w->filling->report;
 	struct haul_digest digest;
 
-	lane_digest(b->lane, up->leaf_data, up->leaf_bytes, &digest);
-	b->report->digests[up->leaf] = up->digests[up->leaf];
+	if (up->leaf_bytes)
+		leaf_stream_end(&w->leaf, &digest);
+	else
+		leaf_digest(NULL, 0, &digest);
+	r->digests[up->leaf] = up->digests[up->leaf];
 	if (!digest_equal(&digest, &up->digests[up->leaf]))
-		b->report->bad_leaves |= 1u << up->leaf;
+		r->bad_leaves |= 1u << up->leaf;
 }
 
 void recv_write_done(struct lane_op *op, const struct engine_done *done)

@@ -86,7 +86,7 @@ haul_status entry_digest(const struct entry_record *r, struct haul_digest *ret_d
 	b = bytes_of(record, len);
 	put_record(&b, r, components);
 	assert(haul_ok(bytes_end(&b)));
-	leaf_hash_best()(record, len, RECORD_SEED, ret_digest);
+	leaf_hash_best()->once(record, len, RECORD_SEED, ret_digest);
 	if (record != on_stack)
 		free(record);
 	return HAUL_OK;

@@ -41,12 +41,12 @@ struct hash_tree {
 
 void leaf_digest(const void *data, size_t len, struct haul_digest *ret_digest)
 {
-	leaf_hash_best()(data, len, 0, ret_digest);
+	leaf_hash_best()->once(data, len, 0, ret_digest);
 }
 
 void node_digest(const struct haul_digest *children, size_t count, uint64_t seed, struct haul_digest *ret_digest)
 {
-	leaf_hash_best()(children, count * sizeof(*children), seed, ret_digest);
+	leaf_hash_best()->once(children, count * sizeof(*children), seed, ret_digest);
 }
 
 static uint8_t zeros[HAUL_LEAF_BYTES]; /* never written: not const, so that it takes no room in the program's file */

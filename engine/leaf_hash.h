@@ -5,23 +5,27 @@
 #ifndef HAUL_ENGINE_LEAF_HASH_H
 #define HAUL_ENGINE_LEAF_HASH_H
 
-#include "engine/base/entry.h"
-
-#include <stddef.h>
+#include "engine/leaf_stream.h"
 
 #if defined(__x86_64__)
 #define HAUL_LEAF_HASH_X86 1
 #endif
 
-typedef void leaf_hash_fn(const void *data, size_t len, uint64_t seed, struct haul_digest *ret_digest);
+struct leaf_hash {
+	void (*once)(const void *data, size_t len, uint64_t seed, struct haul_digest *ret_digest);
+	/* A leaf in pieces, seed 0. */
+	void (*begin)(struct leaf_stream *s);
+	void (*add)(struct leaf_stream *s, const void *data, size_t len);
+	void (*end)(const struct leaf_stream *s, struct haul_digest *ret_digest);
+};
 
-leaf_hash_fn leaf_hash_plain; /* what every machine of this architecture has: SSE2, NEON, or scalar code */
+extern const struct leaf_hash leaf_hash_plain; /* what every machine of this architecture has: SSE2, NEON, or scalar */
 #ifdef HAUL_LEAF_HASH_X86
-leaf_hash_fn leaf_hash_avx2;
-leaf_hash_fn leaf_hash_avx512;
+extern const struct leaf_hash leaf_hash_avx2;
+extern const struct leaf_hash leaf_hash_avx512;
 #endif
 
 /* The fastest of them that this processor runs. Any thread; the answer never changes. */
-leaf_hash_fn *leaf_hash_best(void);
+const struct leaf_hash *leaf_hash_best(void);
 
 #endif

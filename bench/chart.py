@@ -3,8 +3,8 @@
 
 Usage: bench/chart.py FILE.csv FILE.svg [TITLE]
 
-The numbers are bench/summary.awk's. Colours are chosen to be read on a light and on a dark page; nothing is drawn behind
-the bars. Encrypted subjects are drawn full, plain text and local ones paler, limits outlined.
+The numbers are bench/summary.awk's. Colours are chosen to be read on a light and on a dark page; there is no background.
+Subjects that encrypt are drawn full, plain text and local ones paler, limits outlined.
 """
 import os
 import subprocess
@@ -14,15 +14,16 @@ from xml.sax.saxutils import escape
 LIMITS = {"limit", "limit-phased", "limit-buffered", "limit-read", "limit-write", "iperf3", "L", "narrow"}
 PLAIN = {"rsync-daemon", "tar-socat", "gridftp", "cp", "cp-r", "diff", "rm", "mv"}
 LABELS = {
-    "rsync-ssh": "rsync over ssh", "rsync-daemon": "rsync daemon", "tar-ssh": "tar over ssh",
-    "tar-socat": "tar over socat", "rclone-sftp": "rclone sftp", "gridftp": "GridFTP", "cp-r": "cp -r",
-    "cp": "cp -a", "rm": "rm -rf", "haul-pull": "haul, fetching", "haul-local": "haul copy, local",
-    "haul-move": "haul move", "haul-remove": "haul remove", "limit": "limit: mixed", "limit-phased": "limit: phased",
-    "limit-buffered": "limit: buffered", "limit-read": "source disk alone", "limit-write": "destination disk alone",
-    "iperf3": "link alone", "narrow": "narrowest part alone",
+    "rsync-ssh": "rsync over ssh", "rsync-daemon": "rsync daemon, plain text", "tar-ssh": "tar over ssh",
+    "tar-socat": "tar, socat, plain text", "rclone-sftp": "rclone sftp", "gridftp": "GridFTP, plain text",
+    "cp-r": "cp -r, local", "cp": "cp -a, local", "rm": "rm -rf", "diff": "diff -r, local",
+    "haul-pull": "haul, fetching", "haul-local": "haul, local", "haul-move": "haul move", "haul-remove": "haul remove",
+    "limit": "limit: mixed", "limit-phased": "limit: phased", "limit-buffered": "limit: buffered",
+    "limit-read": "source disk alone", "limit-write": "destination disk alone", "iperf3": "link alone",
 }
-WIDTH, LEFT, RIGHT, ROW, TOP, BOTTOM = 760, 170, 150, 26, 56, 44
-GREY, HAUL, OTHER = "#7d8590", "#2f81f7", "#9a7d56"
+WIDTH, LEFT, RIGHT, ROW, TOP, BOTTOM = 760, 190, 150, 26, 56, 44
+GREY, HAUL, OTHER = "#6e7781", "#2f81f7", "#9a7d56"
+STYLE = "<style>@media (prefers-color-scheme: dark) { text[fill=\"#6e7781\"] { fill: #9da7b3 } }</style>"
 
 
 def summary_of(path):
@@ -86,14 +87,17 @@ def bar(row, y, scale):
 def draw(rows, title, notes):
     most = max(max(float(r["seconds_high"]), float(r["seconds"])) for r in rows)
     scale = (WIDTH - LEFT - RIGHT) / most
+    rounds = max(int(r["n"]) for r in rows)
     bottom = TOP + ROW * len(rows)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{bottom + BOTTOM + 14 * len(notes)}" '
         f'viewBox="0 0 {WIDTH} {bottom + BOTTOM + 14 * len(notes)}" '
         'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif" role="img">',
         f"<title>{escape(title)}</title>",
+        STYLE,
         text(10, 24, title, size=16, weight="bold"),
-        text(10, 43, f"seconds, median of {max(int(r['n']) for r in rows)} rounds and 80 % interval; less is better", size=12),
+        text(10, 43, f"seconds, {'median and 80 % interval of ' if rounds > 1 else ''}{rounds} round"
+             f"{'s' if rounds > 1 else ''}; less is better", size=12),
     ]
     step, at = step_of(most), 0.0
     while at <= most * 1.0001:

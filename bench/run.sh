@@ -93,14 +93,16 @@ input_workload() {
 	fi
 }
 
+processor_name() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
+
+# The commit; + when the tree is not just that.
+tree_name() { git -C "$root" describe --always --dirty=+ --exclude '*' 2>/dev/null || echo unknown; }
+
 write_head() {
-	local dirty=
-	git -C "$root" diff --quiet HEAD 2>/dev/null || dirty='+'
 	{
-		echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))," \
-			"${memory_gib} GiB, Linux $(uname -r)"
+		echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors ($(processor_name)), ${memory_gib} GiB, Linux $(uname -r)"
 		echo "# $place_text; $source_files files, $source_bytes bytes"
-		echo "# tree $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)$dirty; bench/run.sh $what $rounds;" \
+		echo "# tree $(tree_name); bench/run.sh $what $rounds;" \
 			"scale $scale, touched $touch_gib GiB, caches $([ "$(id -u)" = 0 ] && echo cold || echo warm)"
 		echo "# reference $reference"
 	} >"$csv"
@@ -151,12 +153,17 @@ done
 # What a workload may say otherwise.
 input=$what reference=haul rounds=15
 client=() server=() host=127.0.0.1
-workload_reset() { find "$dst" -mindepth 1 -delete; } # emptied, not replaced: a server may hold it open
+# Emptied, not replaced: a server may hold it open. Everybody's, since subjects copy modes and one is an ordinary user.
+workload_reset() {
+	find "$dst" -mindepth 1 -delete
+	chmod 0777 "$dst"
+}
 workload_place() { :; }
 workload_unplace() { :; }
 # shellcheck source=/dev/null
 . "$bench/workloads/$what.sh"
 rounds=${2:-$rounds}
+case $rounds in '' | *[!0-9]* | 0) usage ;; esac
 
 memory_gib=$(awk '/^MemTotal/ { printf "%d", $2 / 1048576 }' /proc/meminfo)
 touch_gib=${BENCH_TOUCH_GIB:-8}
@@ -173,6 +180,7 @@ dst=$work/dst victim=$work/victim
 mkdir "$dst"
 place_text="$(findmnt -n -o FSTYPE -T "$work") on one disk at both ends, loopback"
 csv=$results/$(date +%Y-%m-%d-%H%M)-$what.csv
+[ ! -e "$csv" ] || csv=$results/$(date +%Y-%m-%d-%H%M%S)-$what.csv
 
 prepare_source
 workload_place || fail "$what cannot run here: ${skip_reason:-}"

@@ -1,4 +1,4 @@
-# Two homes of haul: the client's $state/a and the server's $state/b with a hauld, which offers $dst as bench and $src as
+# Two homes of haul: the client's $state/a and the server's $state/b with a hauld. It offers $dst as bench and $src as
 # source.
 
 haul_at_client() { HAUL_HOME=$state/a "${client[@]}" "$bin/haul" "$@"; }
@@ -27,6 +27,6 @@ haul_version() { "$bin/haul" --version | head -n 1; }
 # Is the verb, with these arguments, one of this version? It is tried on files of the bench's own.
 haul_knows() {
 	if HAUL_HOME=$state/a "$bin/haul" "$@" >"$state/knows.log" 2>&1; then return 0; fi
-	skip_reason="haul $1: $(tail -n 1 "$state/knows.log")"
+	skip_reason=$(tail -n 1 "$state/knows.log" | sed 's/ Use .*//')
 	return 1
 }

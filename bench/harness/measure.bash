@@ -80,17 +80,16 @@ totals_of() {
 	find "$1" -name '.haul*' -prune -o -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d %.0f", NR, n }'
 }
 
-# measure SUBJECT ROUND: one line of the CSV; 1 when the subject failed.
+# measure SUBJECT ROUND: one line of the CSV; 1 when the subject failed, with a line that says how.
 measure() {
 	local subject=$1 round=$2 numbers
 	workload_reset
 	if ! numbers=$(with_subject "$subject" timed_run); then
-		echo "# failed $subject in round $round: $(tail -n 2 "$work/subjects/$subject/run.log" | tr '\n' ' ')" | tee -a "$csv" >&2
+		tell_failure "$subject" "$(tail -n 2 "$work/subjects/$subject/run.log" | tr '\n' ' ')"
 		return 1
 	fi
 	if [ "$round" = 1 ] && ! landed_whole "$subject"; then
-		echo "# failed $subject: $(totals_of "$dst") files and bytes arrived of $source_files $source_bytes" |
-			tee -a "$csv" >&2
+		tell_failure "$subject" "$(totals_of "$dst") files and bytes arrived of $source_files $source_bytes"
 		return 1
 	fi
 	awk -v what="$what" -v round="$round" -v subject="$subject" -v numbers="$numbers" -v bytes="$source_bytes" \
@@ -101,3 +100,5 @@ measure() {
 			printf "%s,%d,%s,%.3f,%.1f,%.2f,%.2f\n", what, round, subject, s, bytes / s / 1e6, cpu, cpu / bytes * 1e9
 		}' | tee -a "$csv"
 }
+
+tell_failure() { echo "# failed $1: $2" | tee -a "$csv" >&2; }

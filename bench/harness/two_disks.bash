@@ -32,17 +32,27 @@ limit_disk() {
 	done
 }
 
-# make_disk NAME BYTES: a file system in $work/NAME.img, mounted at $work/NAME; the device in ret_device
+# Where the disks' images lie: in memory when there is plenty, so that the disk they would share is not the limit.
+# disk_images BYTES_OF_ALL
+disk_images() {
+	local free_bytes=$(($(awk '/^MemAvailable/ { print $2 }' /proc/meminfo) * 1024))
+	images=$work/images images_kind=disk
+	mkdir -p "$images"
+	[ $((free_bytes / 2)) -gt "$1" ] || return 0
+	mount -t tmpfs -o "size=$(($1 + 16777216))" tmpfs "$images"
+	images_kind=memory
+}
+
+# make_disk NAME BYTES: a file system on a loop device, mounted at $work/NAME; the device in ret_device
 make_disk() {
-	truncate -s "$2" "$work/$1.img"
-	fallocate -l "$2" "$work/$1.img"
-	ret_device=$(losetup --find --show --direct-io=on "$work/$1.img" 2>/dev/null) ||
-		ret_device=$(losetup --find --show "$work/$1.img")
+	fallocate -l "$2" "$images/$1"
+	ret_device=$(losetup --find --show --direct-io=on "$images/$1" 2>/dev/null) ||
+		ret_device=$(losetup --find --show "$images/$1")
 	two_disks_devices+=("$ret_device")
 	mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$ret_device"
 	mkdir -p "$work/$1"
 	mount "$ret_device" "$work/$1"
-	two_disks_mounts+=("$work/$1")
+	two_disks_mounts=("$work/$1" "${two_disks_mounts[@]}") # the last mounted goes first
 }
 
 # two_disks_up SOURCE_MB_PER_S TARGET_MB_PER_S LINK_MBIT RTT_MS
@@ -52,6 +62,7 @@ two_disks_up() {
 	. "$bench/shape.sh"
 	two_disks_devices=() two_disks_mounts=() two_disks_blkio_mounted=
 	blkio_root || return 1
+	disk_images $((bytes * 2))
 	make_disk disk-a "$bytes" && source_device=$ret_device
 	make_disk disk-b "$bytes" && target_device=$ret_device
 	cp -a "$src" "$work/disk-a/src"
@@ -62,18 +73,19 @@ two_disks_up() {
 	shape_up "$3" "$4" || { skip_reason="the link cannot be made" && return 1; }
 	src=$work/disk-a/src dst=$work/disk-b/dst host=$SHAPE_B_IP
 	client=(ip netns exec "$SHAPE_A") server=(ip netns exec "$SHAPE_B")
-	place_text="$1 and $2 MB/s ext4 on loop devices, link of $3 Mbit/s, round trip $4 ms, cubic"
+	place_text="$1 and $2 MB/s ext4 on loop devices in $images_kind, link of $3 Mbit/s, round trip $4 ms, cubic"
 }
 
-# Zero takes a limit away; a device that goes takes its limit along only when nobody holds it.
+# Zero takes a limit away. The limits go before the mounts: what is still to be written then goes fast.
 workload_unplace() {
-	local mount device
+	local device mount
 	[ -z "${SHAPE_A:-}" ] || shape_down
-	for mount in "${two_disks_mounts[@]}"; do umount "$mount" || umount -l "$mount"; done
-	for device in "${two_disks_devices[@]}"; do
-		limit_disk "$device" 0
-		losetup -d "$device"
+	for device in "${two_disks_devices[@]}"; do limit_disk "$device" 0; done
+	for mount in "${two_disks_mounts[@]}"; do
+		umount "$mount" || umount -l "$mount"
 	done
+	for device in "${two_disks_devices[@]}"; do losetup -d "$device"; done
+	[ "${images_kind:-}" != memory ] || umount "$images" || umount -l "$images"
 	[ -z "$two_disks_blkio_mounted" ] || umount "$blkio"
-	two_disks_devices=() two_disks_mounts=() two_disks_blkio_mounted=
+	two_disks_devices=() two_disks_mounts=() two_disks_blkio_mounted='' images_kind=''
 }

@@ -6,7 +6,6 @@ subject_install() {
 }
 subject_start() {
 	mkdir -m 0777 "$state/home"
-	chmod 0777 "$dst"
 	start_service gridftp setpriv --reuid=65534 --regid=65534 --clear-groups env "HOME=$state/home" \
 		globus-gridftp-server -no-fork -aa -p "$port" -control-interface "$host" -data-interface "$host" \
 		-auth-level 0 -log-level error

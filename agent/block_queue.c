@@ -13,6 +13,12 @@ haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes)
 	return pthread_mutex_init(&q->lock, NULL) ? HAUL_NO_MEMORY : HAUL_OK;
 }
 
+void block_queue_set_order(struct block_queue *q, bool is_by_place, uint64_t run_bytes)
+{
+	q->is_by_place = is_by_place;
+	q->run_bytes = q->run_left = run_bytes;
+}
+
 void block_queue_close(struct block_queue *q)
 {
 	struct list *item;
@@ -24,10 +30,31 @@ void block_queue_close(struct block_queue *q)
 	(void)pthread_mutex_destroy(&q->lock);
 }
 
+/* How far the disk goes on from the file in turn; what lies before it comes after the turn around. */
+static uint64_t way_to(const struct block_queue *q, const struct send_file *f)
+{
+	return f->place - q->place_now;
+}
+
+/* The file in turn stays at the head: it is sent whole. */
+static void add_by_place(struct block_queue *q, struct send_file *f)
+{
+	struct list *at = q->files.next;
+
+	if (at != &q->files && list_item(at, struct send_file, link)->is_begun)
+		at = at->next;
+	while (at != &q->files && way_to(q, list_item(at, struct send_file, link)) <= way_to(q, f))
+		at = at->next;
+	list_push_back(at, &f->link); /* before it: the list is a ring */
+}
+
 void block_queue_add_file(struct block_queue *q, struct send_file *f)
 {
 	(void)pthread_mutex_lock(&q->lock);
-	list_push_back(&q->files, &f->link);
+	if (q->is_by_place)
+		add_by_place(q, f);
+	else
+		list_push_back(&q->files, &f->link);
 	(void)pthread_mutex_unlock(&q->lock);
 }
 
@@ -96,6 +123,8 @@ static bool take_block(struct block_queue *q, struct send_work *ret_work)
 		}
 		if (count > f->end_leaf - f->next_leaf)
 			count = f->end_leaf - f->next_leaf;
+		f->is_begun = true;
+		q->place_now = f->place;
 		*ret_work = (struct send_work){ .file = f, .first_leaf = f->next_leaf, .leaf_count = (uint32_t)count };
 		f->next_leaf += count;
 		if (f->next_leaf < f->end_leaf || next_range(f))
@@ -107,18 +136,35 @@ static bool take_block(struct block_queue *q, struct send_work *ret_work)
 	return false;
 }
 
+/* Whose turn it is after this unit of work. */
+static void turn(struct block_queue *q, const struct send_work *work)
+{
+	uint64_t bytes = work->pack ? work->pack->bytes : (uint64_t)work->leaf_count * HAUL_LEAF_BYTES;
+	bool is_other = (work->pack != NULL) != q->pack_is_next; /* the list in turn was empty */
+
+	if (is_other)
+		q->run_left = q->run_bytes;
+	q->run_left -= bytes < q->run_left ? bytes : q->run_left;
+	q->pack_is_next = work->pack != NULL;
+	if (q->run_left)
+		return;
+	q->pack_is_next = !q->pack_is_next;
+	q->run_left = q->run_bytes;
+}
+
 bool block_queue_take(struct block_queue *q, struct send_work *ret_work)
 {
-	bool found;
+	bool is_found;
 
 	(void)pthread_mutex_lock(&q->lock);
 	if (q->pack_is_next)
-		found = take_pack(q, ret_work) || take_block(q, ret_work);
+		is_found = take_pack(q, ret_work) || take_block(q, ret_work);
 	else
-		found = take_block(q, ret_work) || take_pack(q, ret_work);
-	q->pack_is_next = !q->pack_is_next;
+		is_found = take_block(q, ret_work) || take_pack(q, ret_work);
+	if (is_found)
+		turn(q, ret_work);
 	(void)pthread_mutex_unlock(&q->lock);
-	return found;
+	return is_found;
 }
 
 struct send_file *send_file_new(const struct disk_file *file)

@@ -27,12 +27,14 @@ struct send_file {
 	bool is_digests_only; /* DIGESTS frames: the receiver compares */
 	bool is_repair;
 	bool is_sparse; /* worth asking for holes */
+	uint64_t place; /* where on its disk it begins (engine/file_place.h); for queues in that order */
 	struct disk_file file;
 	uint64_t size; /* as announced; the leaves are counted from it */
 	/* Still to hand out: the rest of the range in turn, then the others. Guarded by the queue's lock. */
 	uint64_t next_leaf, end_leaf;
 	struct leaf_range *others; /* owned; NULL: none */
 	size_t other_count, other_at;
+	bool is_begun;
 	_Atomic uint64_t unread_leaves; /* whoever takes it to 0 checks that the file has not changed */
 	_Atomic bool has_failed;
 };
@@ -58,6 +60,10 @@ struct block_queue {
 	pthread_mutex_t lock;
 	struct list files, packs;
 	bool pack_is_next;
+	bool is_by_place;   /* files in the order of their place, in one direction and around, each whole */
+	uint64_t place_now; /* of the file in turn, or the last one */
+	uint64_t run_bytes; /* of one list before the other has its turn; 0: one unit of work each */
+	uint64_t run_left;
 	uint32_t block_leaves; /* leaves of a full block */
 };
 
@@ -70,6 +76,13 @@ struct send_work {
 };
 
 HAUL_MUST_USE haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes);
+
+/*
+ * For a spindle. Before anything is added.
+ * is_by_place   of files that wait, the one that lies next behind the last one comes first.
+ * run_bytes     as struct block_queue has it.
+ */
+void block_queue_set_order(struct block_queue *q, bool is_by_place, uint64_t run_bytes);
 void block_queue_close(struct block_queue *q); /* frees what is left in it */
 
 /* What of the file is to be sent: at least one range, none of them empty. Copied. Before it is queued. */

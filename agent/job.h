@@ -10,6 +10,7 @@
 
 #include "agent/control_link.h"
 #include "agent/lane_set.h"
+#include "agent/policy.h"
 #include "engine/entry_digest.h"
 
 /* One entry has ended, on either side. Borrowed for the call. */
@@ -86,6 +87,8 @@ struct job_config {
 	struct lane_job lane;    /* role, callbacks and queue are filled in by the job */
 	const char *scratch_dir; /* held */
 	enum direct_mode direct;
+	enum policy_order order; /* sender: of files within the window */
+	uint64_t run_bytes;      /* sender: of one kind before the other has its turn; 0: a block each */
 	struct job_callbacks cb;
 	void *ctx;
 };

@@ -424,7 +424,10 @@ static void lane_first_step(struct lane *l)
  */
 static haul_status lane_open_engine(struct lane *l, struct haul_fault *fault)
 {
-	const struct engine_config cfg = { .backend = l->job->backend, .depth = 2 * l->job->blocks_per_lane };
+	const struct engine_config cfg = { .backend = l->job->backend,
+					   .depth = 2 * l->job->blocks_per_lane,
+					   .read = l->job->read,
+					   .write = l->job->write };
 	haul_status st = engine_new(&cfg, &l->engine, fault);
 
 	if (haul_failed(st))

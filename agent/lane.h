@@ -61,6 +61,7 @@ struct lane_report {
 	uint32_t leaf_count;
 	uint32_t bad_leaves; /* bit i: first_leaf + i */
 	uint64_t bytes;      /* payload */
+	unsigned mode;       /* SENT, WRITTEN, COMPARED: 1 + enum buffered_reason of the file by then; 0: not said */
 	uint64_t offset;
 	haul_status status;
 	int os_errno;
@@ -82,6 +83,8 @@ struct lane_job {
 	uint32_t block_bytes;
 	unsigned blocks_per_lane;
 	enum engine_backend backend;
+	struct engine_depth read, write; /* requests of a lane with the disk; zeros: as many as there are blocks */
+	bool is_phased;                  /* sending: all blocks are filled, then all are sent, in turns */
 	struct block_budget *budget;
 	struct block_queue *queue; /* sending */
 	struct rate_limit *limit;

@@ -58,6 +58,7 @@ struct lane {
 	_Atomic bool wake_posted;
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
+	bool is_filling;   /* in phases: blocks are being read */
 	struct send_block *sending;
 	struct leaf_stream leaf; /* of it, the one in work */
 	struct wire *sending_on; /* where `sending` began and has to end; a successor may join meanwhile */

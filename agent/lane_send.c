@@ -122,6 +122,7 @@ static void on_read_done(struct lane_op *op, const struct engine_done *done)
 {
 	struct send_block *b = list_item(op, struct send_block, op);
 
+	b->report->mode = 1 + (unsigned)atomic_load(&b->work.file->file.reason);
 	if (b->lane->phase == LANE_STOPPING || atomic_load(&b->work.file->has_failed))
 		send_block_free(b);
 	else if (haul_failed(done->status))
@@ -330,9 +331,19 @@ static bool take_one(struct lane *l)
 	return true;
 }
 
+/* In phases: filling goes on until no block is left, then all of them have to be back. */
+static bool may_fill(struct lane *l)
+{
+	if (l->share.taken == 0)
+		l->is_filling = true;
+	else if (l->share.taken == l->share.count)
+		l->is_filling = false;
+	return l->is_filling || !l->job->is_phased;
+}
+
 void send_fill(struct lane *l)
 {
-	while (l->phase == LANE_RUNNING && l->wire && take_one(l))
+	while (l->phase == LANE_RUNNING && l->wire && may_fill(l) && take_one(l))
 		;
 }
 
@@ -490,6 +501,8 @@ static bool next_block(struct lane *l)
 		if (w->channel && w->epoch < l->wire->epoch && send_end(w))
 			wire_finish(w);
 	}
+	if (l->job->is_phased && l->in_work)
+		return false; /* the disk reads: what is sent now would be written between */
 	item = list_pop_front(&l->ready);
 	if (!item)
 		return false;

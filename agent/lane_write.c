@@ -24,6 +24,7 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 {
 	struct recv_block *b = list_item(op, struct recv_block, op);
 
+	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
 	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
 		b->report->type = LANE_FILE_FAILED;
 		b->report->status = done->status;

@@ -71,11 +71,16 @@ static void choose_block(const struct policy_input *in, struct policy *p)
 	}
 }
 
+static bool fits(unsigned lanes, uint32_t block_bytes, uint64_t budget_bytes)
+{
+	return block_cost(block_bytes) * POLICY_BLOCKS_LEAST * lanes <= budget_bytes;
+}
+
 void policy_fit(unsigned *lanes, uint32_t *block_bytes, uint64_t budget_bytes)
 {
-	while (*block_bytes > HAUL_LEAF_BYTES && block_cost(*block_bytes) * POLICY_BLOCKS_LEAST * *lanes > budget_bytes)
+	while (*block_bytes > HAUL_LEAF_BYTES && !fits(*lanes, *block_bytes, budget_bytes))
 		*block_bytes /= 2;
-	while (*lanes > 1 && block_cost(*block_bytes) * POLICY_BLOCKS_LEAST * *lanes > budget_bytes)
+	while (*lanes > 1 && !fits(*lanes, *block_bytes, budget_bytes))
 		--*lanes;
 }
 
@@ -84,11 +89,20 @@ static void fit(const struct policy_input *in, struct policy *p)
 	unsigned lanes = p->lanes;
 	uint32_t block_bytes = p->block_bytes;
 
+	/* Who asks for long blocks gets them, by fewer lanes. */
+	while (in->block_bytes && !in->lanes && p->lanes > 1 && !fits(p->lanes, p->block_bytes, in->budget_bytes))
+		p->lanes--;
 	policy_fit(&p->lanes, &p->block_bytes, in->budget_bytes);
 	if (p->lanes < lanes)
 		p->lanes_why = "as many as fit into memory";
 	if (p->block_bytes < block_bytes)
 		p->block_why = "as long as fits into memory";
+	p->block_most = p->block_bytes;
+	if (!in->block_bytes && p->block_bytes < LONG_BLOCK_BYTES) {
+		lanes = p->lanes;
+		p->block_most = LONG_BLOCK_BYTES;
+		policy_fit(&lanes, &p->block_most, in->budget_bytes);
+	}
 }
 
 static void choose_blocks(const struct policy_input *in, struct policy *p)

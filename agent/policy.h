@@ -53,6 +53,7 @@ struct policy {
 	bool lanes_may_grow;   /* more of them than cores are no loss: neither a spindle nor the user limits them */
 	uint32_t block_bytes;
 	const char *block_why;
+	uint32_t block_most; /* what to wish for while the other end is not known; at least block_bytes */
 	unsigned blocks_per_lane;
 	struct policy_depth read, write; /* at the source, at the destination */
 	enum policy_order order;

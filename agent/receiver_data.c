@@ -74,19 +74,35 @@ void receiver_on_looked(struct recv_entry *e)
 	}
 }
 
-/* How a file is written, or read to compare, is said for the first one and whenever it changes. */
-static void explain_mode(struct receiver *r, const struct recv_entry *e)
+/* How a file is written, or read to compare, is said once for each way, and when one falls back. */
+static void explain_mode(struct receiver *r, const struct recv_entry *e, enum buffered_reason reason, const char *how)
 {
 	bool is_old = e->verdict == VERDICT_DIGESTS;
-	const char *mode = disk_file_mode_text(is_old ? &e->old : &e->partial.file);
-	char path[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+	unsigned bit = 1u << (2 * reason + is_old);
 
-	if (r->mode_told == mode || !r->job->cb.on_explain)
+	if (!r->job->cb.on_explain || r->modes_told & bit)
 		return;
-	r->mode_told = mode;
+	r->modes_told |= bit;
 	(void)snprintf(text, sizeof(text), "%s %s: %s", is_old ? "comparing" : "writing",
-		       haul_escape(e->path, strlen(e->path), path, sizeof(path)), mode);
+		       haul_escape(e->path, strlen(e->path), shown, sizeof(shown)), how);
 	receiver_explain(r, text);
+}
+
+static void explain_open(struct receiver *r, const struct recv_entry *e)
+{
+	const struct disk_file *f = e->verdict == VERDICT_DIGESTS ? &e->old : &e->partial.file;
+	char how[160];
+
+	explain_mode(r, e, (enum buffered_reason)atomic_load(&f->reason), disk_file_text(f, how, sizeof(how)));
+}
+
+static void explain_report(struct receiver *r, const struct recv_entry *e, const struct lane_report *rep)
+{
+	enum buffered_reason reason = (enum buffered_reason)(rep->mode - 1);
+
+	if (rep->mode)
+		explain_mode(r, e, reason, buffered_reason_text(reason));
 }
 
 void receiver_on_opened(struct recv_entry *e)
@@ -104,7 +120,7 @@ void receiver_on_opened(struct recv_entry *e)
 			e->code = HAUL_NO_MEMORY;
 	}
 	if (haul_ok(e->code)) {
-		explain_mode(r, e);
+		explain_open(r, e);
 		grant_soon(e);
 		return;
 	}
@@ -274,6 +290,7 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 	r->totals.bytes_sent += rep->bytes;
 	if (!e || haul_failed(e->code))
 		return;
+	explain_report(r, e, rep);
 	st = put_leaves(e, rep, rep->bad_leaves);
 	if (haul_failed(st)) {
 		receiver_entry_failed(e, st, false);
@@ -358,6 +375,7 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 	r->totals.leaves_moved += rep->leaf_count;
 	if (!e || haul_failed(e->code) || e->phase != RECV_ARRIVING)
 		return;
+	explain_report(r, e, rep);
 	st = put_leaves(e, rep, 0);
 	if (haul_failed(st)) {
 		receiver_entry_failed(e, st, false);

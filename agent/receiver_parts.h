@@ -53,8 +53,8 @@ struct receiver {
 	size_t open_count, open_cap;
 	bool manifest_ended;
 	uint64_t announced;
-	struct list waiting;   /* big files whose turn has not come */
-	const char *mode_told; /* --explain: how the last big file was opened */
+	struct list waiting; /* big files whose turn has not come */
+	unsigned modes_told; /* --explain: what has been said, see explain_mode() */
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */

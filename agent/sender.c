@@ -235,6 +235,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	list_init(&s->opens);
 	set_up_lanes(s, cfg);
 	st = block_queue_open(&s->queue, cfg->lane.block_bytes);
+	block_queue_set_order(&s->queue, cfg->order == ORDER_PHYSICAL, cfg->run_bytes);
 	if (haul_failed(st))
 		goto free_sender;
 	st = job_digest_new(cfg->scratch_dir, &s->digest, fault);

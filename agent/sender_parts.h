@@ -52,6 +52,8 @@ struct send_open {
 	enum link_rule links;
 	struct entry_facts facts;
 	enum direct_mode direct;
+	bool by_place; /* the queue wants to know where it lies */
+	uint64_t place;
 	struct disk_file file; /* fd -1 unless open */
 	haul_status status;
 };
@@ -68,9 +70,9 @@ struct sender {
 	struct scan_batch *batches[SOURCE_SCAN_BATCHES]; /* received and not yet announced, oldest first */
 	unsigned batch_count;
 	bool scan_is_over, end_announced, lanes_ready;
-	struct list opens;     /* struct send_open, waiting */
-	const char *mode_told; /* --explain: how the last big file was read */
-	unsigned open_files;   /* being opened or read */
+	struct list opens;   /* struct send_open, waiting */
+	unsigned modes_told; /* --explain: bit n: enum buffered_reason n has been said */
+	unsigned open_files; /* being opened or read */
 	unsigned in_pool;
 	struct entry_failure failures[JOB_BATCH_RECORDS]; /* to be sent */
 	size_t failure_count;

@@ -7,6 +7,7 @@
 #include "agent/sender_parts.h"
 
 #include "engine/base/escape.h"
+#include "engine/file_place.h"
 #include "engine/follow.h"
 #include "peer-protocol/lane_frame.h"
 
@@ -57,6 +58,12 @@ void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
 
 /* ---- big files ---- */
 
+/* A want with where its file lies. */
+struct send_wish {
+	const struct want *want;
+	uint64_t inode;
+};
+
 void send_open_free(struct send_open *o)
 {
 	if (!o)
@@ -98,6 +105,8 @@ static void open_in_pool(uv_work_t *work)
 	struct send_open *o = work->data;
 
 	o->status = open_announced(o);
+	if (haul_ok(o->status) && o->by_place)
+		o->place = file_place(o->file.fd, o->facts.inode);
 }
 
 /* One descriptor for all ranges: a peer that wishes for a thousand of them does not use up ours. */
@@ -113,6 +122,7 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	f->attempt = o->attempt;
 	f->is_digests_only = o->is_digests_only;
 	f->is_repair = o->is_repair;
+	f->place = o->place;
 	f->is_sparse = o->facts.blocks * 512 < o->facts.size;
 	f->size = o->facts.size;
 	st = send_file_set_ranges(f, o->ranges, o->range_count);
@@ -130,18 +140,33 @@ static bool same_time(const struct entry_time *a, const struct entry_time *b)
 	return a->sec == b->sec && a->nsec == b->nsec;
 }
 
-/* How a file is read is said for the first one and whenever it changes. */
-static void explain_mode(struct sender *s, const struct send_open *o)
+/* How a file is read is said once for each way: for the first one of its kind, and when one falls back. */
+static void explain_mode(struct sender *s, const char *path, enum buffered_reason reason, const char *how)
 {
-	const char *mode = disk_file_mode_text(&o->file);
-	char path[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
 
-	if (s->mode_told == mode || !s->cfg.cb.on_explain)
+	if (!s->cfg.cb.on_explain || s->modes_told & 1u << reason)
 		return;
-	s->mode_told = mode;
-	(void)snprintf(text, sizeof(text), "reading %s: %s", haul_escape(o->path, strlen(o->path), path, sizeof(path)),
-		       mode);
+	s->modes_told |= 1u << reason;
+	(void)snprintf(text, sizeof(text), "reading %s: %s", haul_escape(path, strlen(path), shown, sizeof(shown)),
+		       how);
 	sender_explain(s, text);
+}
+
+static void explain_open(struct sender *s, const struct send_open *o)
+{
+	char how[160];
+
+	explain_mode(s, o->path, (enum buffered_reason)atomic_load(&o->file.reason),
+		     disk_file_text(&o->file, how, sizeof(how)));
+}
+
+static void explain_report(struct sender *s, const struct send_entry *e, const struct lane_report *r)
+{
+	enum buffered_reason reason = (enum buffered_reason)(r->mode - 1);
+
+	if (r->mode)
+		explain_mode(s, e->source_path, reason, buffered_reason_text(reason));
 }
 
 static void on_opened(uv_work_t *work, int status)
@@ -159,7 +184,7 @@ static void on_opened(uv_work_t *work, int status)
 	} else if (haul_ok(st) && e && !same_time(&e->opened_ctime, &o->file.facts.ctime))
 		st = HAUL_CHANGED; /* a repaired leaf must be of the same state as its neighbours */
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
-		explain_mode(s, o);
+		explain_open(s, o);
 		st = queue_file(s, o);
 	}
 	if (haul_failed(st) && e && s->state == SENDER_RUNNING)
@@ -220,6 +245,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .links = s->sources[e->source].links,
 				 .facts = e->facts,
 				 .direct = s->cfg.direct,
+				 .by_place = s->cfg.order == ORDER_PHYSICAL,
 				 .file = { .fd = -1 } };
 	list_init(&o->link);
 	o->ranges = calloc(count, sizeof(*o->ranges));
@@ -324,14 +350,40 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 	return want_big(s, e, w);
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct send_wish *x = a, *y = b;
+
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Small files are read in the order of their inodes, which is about the order in which they lie. NULL: no memory. */
+static struct send_wish *sort_wishes(struct sender *s, const struct msg_want *m)
+{
+	struct send_wish *wishes = calloc(m->want_count, sizeof(*wishes));
+
+	if (!wishes)
+		return NULL;
+	for (size_t i = 0; i < m->want_count; i++) {
+		const struct send_entry *e = index_map_get(&s->window, m->wants[i].entry);
+
+		wishes[i] = (struct send_wish){ &m->wants[i], e ? e->facts.inode : 0 };
+	}
+	if (s->cfg.order == ORDER_PHYSICAL)
+		qsort(wishes, m->want_count, sizeof(*wishes), by_place);
+	return wishes;
+}
+
 void sender_wants(struct sender *s, const struct msg_want *m)
 {
+	struct send_wish *wishes = sort_wishes(s, m);
 	struct send_pack *pack = NULL;
 	struct haul_fault fault = { 0 };
-	haul_status st = HAUL_OK;
+	haul_status st = wishes ? HAUL_OK : HAUL_NO_MEMORY;
 
 	for (size_t i = 0; i < m->want_count && haul_ok(st); i++)
-		st = want_one(s, &m->wants[i], &pack);
+		st = want_one(s, wishes[i].want, &pack);
+	free(wishes);
 	if (haul_ok(st) && pack) {
 		block_queue_add_pack(&s->queue, pack);
 		pack = NULL;
@@ -355,6 +407,7 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 	s->totals.leaves_moved += r->leaf_count;
 	if (!e || e->attempt != r->attempt || e->has_failed)
 		return;
+	explain_report(s, e, r);
 	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {
 		haul_status st = hash_tree_put(e->tree, r->first_leaf + i, &r->digests[i]);
 

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { JOIN_MS = 30000 };
 
@@ -22,11 +23,20 @@ static uint32_t join_ms(void)
 	return ms > 0 && ms < JOIN_MS ? (uint32_t)ms : JOIN_MS;
 }
 
+static unsigned own_cores(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores < 1 ? 1 : (unsigned)cores;
+}
+
 void server_open(struct server *s)
 {
 	s->join_ms = join_ms();
 	list_init(&s->sessions);
 	block_budget_open(&s->budget, s->budget_bytes);
+	device_book_open(&s->book);
+	s->cores = own_cores();
 }
 
 enum { CONNECTIONS_PER_DEVICE = 64 };

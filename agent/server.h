@@ -9,6 +9,7 @@
 #include "agent/peers.h"
 #include "agent/shares.h"
 #include "engine/base/list.h"
+#include "engine/device.h"
 #include "engine/pool.h"
 
 /*
@@ -26,6 +27,8 @@ struct server {
 	uint64_t reserved_bytes;    /* of it, by the jobs that run */
 	struct block_budget budget; /* the same, as the lanes draw on it; opened by server_open() */
 	const char *backend;        /* NULL, "ring", "threads" */
+	unsigned cores;             /* of this machine; set by server_open() */
+	struct device_book book;    /* what has been probed; opened by server_open() */
 	uint32_t join_ms;           /* how long the lanes of a job may take to come; set by server_open() */
 	/* Called by the session at a connection's first message: the listener lifts its deadline. */
 	void (*on_authenticated)(void *ctx, struct channel *ch);

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 enum {
-	BLOCKS_WISHED = 8,
-	BLOCKS_LEAST = 4,
 	JOBS_PER_DEVICE = 8,
 	WATCH_MS = 1000,
 	SILENCE_MS = 10 * 60 * 1000, /* far beyond a client's own patience; a slow sync is not cut */
@@ -127,6 +125,11 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	session_job_ended(ctx, st, fault);
 }
 
+static void on_explain(void *ctx, const char *text)
+{
+	session_note(ctx, text);
+}
+
 static enum engine_backend backend_of(const char *name)
 {
 	if (name && !strcmp(name, "ring"))
@@ -137,6 +140,7 @@ static enum engine_backend backend_of(const char *name)
 static void job_config(struct server_session *s, struct job_config *cfg)
 {
 	struct session_job *j = s->job;
+	const struct policy *p = &j->policy;
 
 	*cfg = (struct job_config){
 		.loop = s->server->loop,
@@ -145,16 +149,21 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.verb = j->m.verb,
 		.flags = j->m.flags,
 		.modify_window_ns = j->m.modify_window_ns,
-		.lanes = j->lanes,
-		.lane = { .block_bytes = j->block_bytes,
-			  .blocks_per_lane = j->blocks_per_lane,
+		.lanes = p->lanes,
+		.lane = { .block_bytes = p->block_bytes,
+			  .blocks_per_lane = p->blocks_per_lane,
+			  .read = { p->read.first, p->read.most },
+			  .write = { p->write.first, p->write.most },
+			  .is_phased = p->is_phased,
 			  .backend = backend_of(s->server->backend),
 			  .budget = &s->server->budget,
 			  .records_max = LANE_RECORDS_MAX,
 			  .connect_timeout_ms = 10000 },
 		.scratch_dir = s->server->home->state_dir,
-		.direct = DIRECT_AUTO,
-		.cb = { .on_end = on_job_end },
+		.direct = j->m.direction == JOB_PULL ? p->read_direct : p->write_direct,
+		.order = p->order,
+		.run_bytes = p->run_bytes,
+		.cb = { .on_end = on_job_end, .on_explain = j->m.flags & JOB_NOTES ? on_explain : NULL },
 		.ctx = s,
 	};
 	memcpy(cfg->lane.session_id, j->session_id, sizeof(j->session_id));
@@ -187,25 +196,6 @@ static bool has_its_share(const struct server_session *s)
 		    other->state == SESSION_RUNNING && !memcmp(other->device_id, s->device_id, sizeof(s->device_id));
 	}
 	return running >= JOBS_PER_DEVICE;
-}
-
-/* Memory for every lane's blocks, all or nothing: fewer blocks rather than none. */
-static bool admit(struct server_session *s)
-{
-	struct session_job *j = s->job;
-	struct server *server = s->server;
-
-	for (unsigned blocks = BLOCKS_WISHED; blocks >= BLOCKS_LEAST; blocks -= 2) {
-		uint64_t need = block_cost(j->block_bytes) * blocks * j->lanes;
-
-		if (need > server->budget_bytes - server->reserved_bytes)
-			continue;
-		j->blocks_per_lane = blocks;
-		j->reserved_bytes = need;
-		server->reserved_bytes += need;
-		return true;
-	}
-	return false;
 }
 
 struct lane_set *session_job_lanes(const struct session_job *j)
@@ -271,14 +261,14 @@ static void run_job(struct server_session *s)
 	s->job_runs = true;
 	s->state = SESSION_RUNNING;
 	start_watch(s);
-	m.accept =
-	    (struct msg_accept){ .lanes = j->lanes, .block_bytes = j->block_bytes, .root_exists = j->root_existed };
-	memcpy(m.accept.session_id, j->session_id, sizeof(j->session_id));
+	m.accept = (struct msg_accept){ .root_exists = j->root_existed };
+	session_fill_accept(j, &m.accept);
 	st = control_link_send(s->control, &m, &fault);
 	if (haul_failed(st)) {
 		session_stop_job(s, st);
 		return;
 	}
+	session_tell_policy(s);
 	if (j->receiver)
 		receiver_begin(j->receiver);
 }
@@ -302,7 +292,7 @@ static void admit_or_queue(struct server_session *s)
 	struct message m = { .type = MSG_BUSY };
 	struct haul_fault fault = { 0 };
 
-	if (!has_its_share(s) && admit(s)) {
+	if (!has_its_share(s) && session_admit(s)) {
 		run_job(s);
 		return;
 	}
@@ -319,7 +309,7 @@ void server_admit_next(struct server *server)
 
 		if (s->state != SESSION_QUEUED || s->said_error || has_its_share(s))
 			continue;
-		if (!admit(s))
+		if (!session_admit(s))
 			return;
 		run_job(s);
 	}
@@ -353,20 +343,10 @@ static void on_opened(uv_work_t *work, int status)
 		return;
 	if (haul_failed(s->job->status))
 		refuse_opening(s);
-	else
+	else {
+		session_choose(s->server, s->job);
 		admit_or_queue(s);
-}
-
-/* What is wished for, cut down to what the whole budget holds: a job that never fits would block the queue for ever. */
-static void choose_sizes(const struct server *server, struct session_job *j)
-{
-	j->lanes = j->m.lanes > LANES_MAX ? LANES_MAX : j->m.lanes;
-	j->block_bytes = j->m.block_bytes;
-	while (j->block_bytes > MESSAGE_BLOCK_MIN &&
-	       block_cost(j->block_bytes) * BLOCKS_LEAST * j->lanes > server->budget_bytes)
-		j->block_bytes /= 2;
-	while (j->lanes > 1 && block_cost(j->block_bytes) * BLOCKS_LEAST * j->lanes > server->budget_bytes)
-		j->lanes--;
+	}
 }
 
 void session_start_job(struct server_session *s, const struct msg_job *m)
@@ -390,12 +370,15 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		return;
 	}
 	s->job = job_new(m, share, rights);
+	if (s->job) {
+		s->job->book = &s->server->book;
+		s->job->peer_cores = control_peer_hello(control_link_session(s->control))->cores;
+	}
 	s->pool.data = s;
 	if (!s->job || uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
 		session_refuse_status(s, HAUL_NO_MEMORY, "");
 		return;
 	}
-	choose_sizes(s->server, s->job);
 	s->in_pool = true;
 	s->state = SESSION_OPENING;
 }

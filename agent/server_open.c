@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void failed(struct session_job *j, haul_status st, struct text path)
 {
@@ -92,6 +93,35 @@ static void open_sources(struct session_job *j)
 	}
 }
 
+/* The policy follows what our end lies on; what cannot be looked at is unknown. */
+static void look_at(struct session_job *j, int root_fd, const char *path, bool is_first)
+{
+	struct device_facts facts;
+	int fd = -1;
+	haul_status st;
+
+	if (*path && haul_failed(beneath_open(root_fd, path, O_PATH, 0, &fd)))
+		fd = -1;
+	st = device_facts_of(j->book, fd >= 0 ? fd : root_fd, &facts);
+	if (fd >= 0)
+		(void)close(fd);
+	if (haul_failed(st))
+		return;
+	if (is_first)
+		j->device = facts;
+	else
+		device_facts_merge(&j->device, &facts);
+}
+
+static void look_at_device(struct session_job *j)
+{
+	if (j->m.direction == JOB_PUSH)
+		look_at(j, j->root_fd >= 0 ? j->root_fd : j->share_fd, "", true);
+	for (size_t i = 0; i < j->source_count; i++)
+		look_at(j, j->sources[i].root_fd, j->sources[i].path, i == 0);
+	device_facts_set_kind(&j->device, j->m.server_device);
+}
+
 void session_job_open(struct session_job *j)
 {
 	haul_status st = share_open(&j->found, true, &j->share_fd, NULL);
@@ -105,4 +135,6 @@ void session_job_open(struct session_job *j)
 		open_root(j);
 	else
 		open_sources(j);
+	if (haul_ok(j->status))
+		look_at_device(j);
 }

@@ -3,10 +3,12 @@
 #define HAUL_AGENT_SERVER_PARTS_H
 
 #include "agent/control_link.h"
+#include "agent/policy.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
 #include "agent/serve_ask.h"
 #include "agent/server.h"
+#include "engine/device.h"
 
 struct handing;
 
@@ -42,9 +44,12 @@ struct session_job {
 	struct sender *sender;
 	struct receiver *receiver;
 	uint8_t session_id[SESSION_ID_BYTES];
-	unsigned lanes, blocks_per_lane;
-	uint32_t block_bytes;
-	uint64_t reserved_bytes; /* of the server's budget */
+	struct device_book *book; /* the server's */
+	unsigned peer_cores;
+	struct device_facts device; /* what our end lies on, or as the user said */
+	struct policy policy;       /* lanes, blocks and the like as they were admitted */
+	unsigned notes;             /* said */
+	uint64_t reserved_bytes;    /* of the server's budget */
 };
 
 struct server_session {
@@ -85,6 +90,13 @@ void session_job_free(struct session_job *j);
 void session_recheck_rights(struct server_session *s);
 void server_admit_next(struct server *server);
 struct lane_set *session_job_lanes(const struct session_job *j);
+
+/* server_device.c */
+void session_choose(const struct server *server, struct session_job *j); /* the job has been opened: its policy */
+bool session_admit(struct server_session *s);                            /* reserve its blocks; false: not now */
+void session_note(struct server_session *s, const char *text);           /* to a client that asked for notes */
+void session_tell_policy(struct server_session *s);
+void session_fill_accept(const struct session_job *j, struct msg_accept *accept);
 
 /* server_open.c: blocking, on a worker */
 void session_job_open(struct session_job *j);

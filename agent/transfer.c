@@ -131,6 +131,9 @@ static void on_message(void *ctx, struct control_link *l, const struct message *
 		if (t->state == TRANSFER_STARTING)
 			transfer_accepted(t, &m->accept);
 		return;
+	case MSG_NOTE:
+		transfer_note(t, &m->note);
+		return;
 	case MSG_HELLO:
 		return;
 	default:

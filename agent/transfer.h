@@ -10,6 +10,7 @@
 
 #include "agent/home.h"
 #include "agent/place_spec.h"
+#include "engine/base/device_kind.h"
 #include "engine/base/entry.h"
 
 enum transfer_verb { TRANSFER_COPY, TRANSFER_VERIFY };
@@ -29,7 +30,8 @@ struct transfer_request {
 	unsigned lanes;       /* 0: chosen */
 	uint32_t block_bytes; /* 0: chosen */
 	enum transfer_direct direct;
-	uint64_t bandwidth_bytes_per_s; /* 0: unlimited */
+	enum device_kind source_device, destination_device; /* as the user says; DEVICE_UNKNOWN: found out */
+	uint64_t bandwidth_bytes_per_s;                     /* 0: unlimited */
 	uint32_t connect_timeout_ms;
 	uint32_t timeout_ms;
 	double modify_window_s;
@@ -134,6 +136,9 @@ struct transfer_observer {
 	void (*on_warning)(void *ctx, const struct transfer_problem *p);
 	void (*on_error)(void *ctx, const struct transfer_problem *p);
 };
+
+/* Whether so many lanes of so long blocks fit into the memory that a transfer takes. */
+bool transfer_fits(unsigned lanes, uint32_t block_bytes);
 
 /* Run it to its end. ret_report is filled in any case; its exit_code is the process's. */
 void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,

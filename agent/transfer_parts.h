@@ -9,9 +9,11 @@
 #include "agent/dial.h"
 #include "agent/dial_trust.h"
 #include "agent/landing.h"
+#include "agent/policy.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
 #include "agent/transfer.h"
+#include "engine/device.h"
 
 /*
  *  DIALING --HELLO--> LOOKING --FOUND--> NAMING --FOUND--> STARTING --ACCEPT--> RUNNING --job's end--> LEAVING --> OVER
@@ -27,7 +29,13 @@ enum transfer_state {
 	TRANSFER_OVER,
 };
 
-enum { TRANSFER_SIGNALS = 3, TRANSFER_TICK_MS = 250, TRANSFER_LEAVE_MS = 1500, TRANSFER_SHOWN_MAX = 1024 };
+enum {
+	TRANSFER_SIGNALS = 3,
+	TRANSFER_TICK_MS = 250,
+	TRANSFER_LEAVE_MS = 1500,
+	TRANSFER_SHOWN_MAX = 1024,
+	TRANSFER_BUDGET_BYTES = 256 * 1024 * 1024, /* for the blocks of all lanes */
+};
 
 struct transfer {
 	const struct home *home;
@@ -62,6 +70,13 @@ struct transfer {
 	struct landing landing;
 	bool root_is_there;
 	char *suggestion; /* verify: what may have been meant; owned */
+	/* what our end lies on, and what follows */
+	struct device_book book;
+	struct device_facts device;
+	uint8_t disk_id[DISK_ID_BYTES];
+	bool is_same_device; /* as the peer's */
+	struct policy policy;
+	uint32_t wished_lanes, wished_block_bytes;
 	/* the job */
 	struct scan_source *scan_sources; /* push; owned with their strings and handles */
 	size_t scan_source_count;
@@ -90,6 +105,13 @@ void transfer_ask(struct transfer *t, const struct message *m); /* send; failure
 bool transfer_look_local(struct transfer *t); /* false: told, and nothing is left to do */
 void transfer_look_remote(struct transfer *t);
 void transfer_found(struct transfer *t, const struct msg_found *m);
+
+/* transfer_device.c */
+void transfer_look_device(struct transfer *t);                       /* blocking; before JOB */
+void transfer_wish(struct transfer *t, struct msg_job *job);         /* fill in what follows from the device */
+void transfer_agree(struct transfer *t, const struct msg_accept *m); /* both ends are known: the job's policy */
+void transfer_explain_policy(struct transfer *t);
+void transfer_note(struct transfer *t, const struct msg_note *note);
 
 /* transfer_start.c */
 void transfer_land(struct transfer *t); /* facts are known: decide, tell, ask for names */

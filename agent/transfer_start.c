@@ -17,14 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	BLOCK_DEFAULT_BYTES = 4 * 1024 * 1024,
-	BLOCKS_WISHED = 8,
-	BLOCKS_LEAST = 4,
-	LANES_DEFAULT_MAX = 4,
-	BUDGET_BYTES = 256 * 1024 * 1024,
-};
-
 #define LANE_RECORDS_MAX (UINT64_C(1) << 24) /* docs/PROTOCOL.md "retirement"; HAUL_LANE_RECORDS makes it smaller */
 
 static char *join(const char *dir, const char *name)
@@ -138,30 +130,6 @@ static uint32_t job_flags(const struct transfer_request *req)
 	       (req->exact ? JOB_EXACT : 0u);
 }
 
-static unsigned lanes_wished(const struct transfer *t)
-{
-	const struct msg_hello *peer = control_peer_hello(control_link_session(t->link));
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned lanes;
-
-	if (t->req->lanes)
-		return t->req->lanes;
-	lanes = cores < 1 ? 1 : (unsigned)cores;
-	if (peer && peer->cores && peer->cores < lanes)
-		lanes = peer->cores;
-	return lanes > LANES_DEFAULT_MAX ? LANES_DEFAULT_MAX : lanes;
-}
-
-/* The block length whose blocks for all lanes fit into our own budget. */
-static uint32_t block_wished(const struct transfer *t, unsigned lanes)
-{
-	uint32_t block = t->req->block_bytes ? t->req->block_bytes : BLOCK_DEFAULT_BYTES;
-
-	while (block > HAUL_LEAF_BYTES && block_cost(block) * BLOCKS_LEAST * lanes > BUDGET_BYTES)
-		block /= 2;
-	return block;
-}
-
 static void send_job(struct transfer *t)
 {
 	struct job_source sources[MESSAGE_SOURCES_MAX];
@@ -171,9 +139,11 @@ static void send_job(struct transfer *t)
 				  .direction = t->is_push ? JOB_PUSH : JOB_PULL,
 				  .flags = job_flags(t->req),
 				  .share = { t->remote->share, strlen(t->remote->share) },
-				  .lanes = lanes_wished(t),
 				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9) };
-	m.job.block_bytes = block_wished(t, m.job.lanes);
+	transfer_look_device(t);
+	transfer_wish(t, &m.job);
+	t->wished_lanes = m.job.lanes;
+	t->wished_block_bytes = m.job.block_bytes;
 	if (getrandom(m.job.job_id, sizeof(m.job.job_id), 0) != (ssize_t)sizeof(m.job.job_id)) {
 		transfer_fault(t, HAUL_CRYPTO, NULL, NULL);
 		transfer_leave(t);
@@ -358,10 +328,7 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 
 static void on_explain(void *ctx, const char *text)
 {
-	struct transfer *t = ctx;
-
-	if (t->req->want_explain && t->obs->on_explain)
-		t->obs->on_explain(t->obs->ctx, text);
+	transfer_explain(ctx, "%s", text);
 }
 
 static enum engine_backend backend_of(const char *name)
@@ -382,12 +349,10 @@ static uint64_t records_max(void)
 
 static void fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *cfg)
 {
-	unsigned blocks = BLOCKS_WISHED;
+	const struct policy *p = &t->policy;
 
-	while (blocks > BLOCKS_LEAST && block_cost(m->block_bytes) * blocks * m->lanes > BUDGET_BYTES)
-		blocks -= 2;
 	t->limit.bytes_per_s = t->req->bandwidth_bytes_per_s;
-	block_budget_open(&t->budget, BUDGET_BYTES);
+	block_budget_open(&t->budget, TRANSFER_BUDGET_BYTES);
 	*cfg = (struct job_config){
 		.loop = &t->loop,
 		.mailbox = &t->mailbox,
@@ -398,7 +363,10 @@ static void fill_config(struct transfer *t, const struct msg_accept *m, struct j
 		.lanes = m->lanes,
 		.lane = { .is_client = true,
 			  .block_bytes = m->block_bytes,
-			  .blocks_per_lane = blocks,
+			  .blocks_per_lane = p->blocks_per_lane,
+			  .read = { p->read.first, p->read.most },
+			  .write = { p->write.first, p->write.most },
+			  .is_phased = p->is_phased,
 			  .backend = backend_of(t->req->backend),
 			  .budget = &t->budget,
 			  .limit = &t->limit,
@@ -407,7 +375,9 @@ static void fill_config(struct transfer *t, const struct msg_accept *m, struct j
 			  .address = t->address,
 			  .connect_timeout_ms = t->req->connect_timeout_ms },
 		.scratch_dir = t->home->state_dir,
-		.direct = (enum direct_mode)t->req->direct,
+		.direct = t->is_push ? p->read_direct : p->write_direct,
+		.order = p->order,
+		.run_bytes = p->run_bytes,
 		.cb = { .on_entry = transfer_on_entry,
 			.on_problem = transfer_on_problem,
 			.on_explain = on_explain,
@@ -434,22 +404,10 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 	return haul_failed(st) ? st : receiver_new(&cfg, &t->receiver, fault);
 }
 
-static void explain(struct transfer *t, const struct msg_accept *m)
-{
-	char text[256];
-
-	if (!t->req->want_explain || !t->obs->on_explain)
-		return;
-	(void)snprintf(text, sizeof(text), "%u lanes (%s), blocks of %u MiB, peer %s at %s", m->lanes,
-		       t->req->lanes ? "asked for" : "cores of the smaller machine, at most 4", m->block_bytes >> 20,
-		       t->peer_name, channel_address_text(control_link_channel(t->link)));
-	t->obs->on_explain(t->obs->ctx, text);
-}
-
 static bool is_acceptable(const struct transfer *t, const struct msg_accept *m)
 {
-	return m->lanes >= 1 && m->lanes <= lanes_wished(t) && m->block_bytes >= HAUL_LEAF_BYTES &&
-	       m->block_bytes <= block_wished(t, lanes_wished(t));
+	return m->lanes >= 1 && m->lanes <= t->wished_lanes && m->block_bytes >= HAUL_LEAF_BYTES &&
+	       m->block_bytes <= t->wished_block_bytes;
 }
 
 void transfer_accepted(struct transfer *t, const struct msg_accept *m)
@@ -463,6 +421,7 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 		transfer_leave(t);
 		return;
 	}
+	transfer_agree(t, m);
 	st = make_end(t, m, &fault);
 	if (haul_failed(st)) {
 		if (st.code != HAUL_CODE_CANCELLED)
@@ -470,7 +429,7 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 		transfer_leave(t);
 		return;
 	}
-	explain(t, m);
+	transfer_explain_policy(t);
 	t->state = TRANSFER_RUNNING;
 	t->job_runs = true;
 	t->report->lanes = m->lanes;

@@ -1,6 +1,7 @@
 /* Values first, then places; both only look at text, nothing is opened. */
 #include "cli/copy_request.h"
 
+#include "cli/device_option.h"
 #include "cli/print.h"
 #include "cli/sizes.h"
 
@@ -81,6 +82,28 @@ static haul_status number_options(const struct invocation *inv, struct transfer_
 	return st;
 }
 
+/* Blocks of every lane have to fit into memory at once: said before anything begins, if both were asked for. */
+static haul_status fitting(const struct transfer_request *t, struct problem *problem)
+{
+	uint32_t most = t->block_bytes;
+
+	if (!t->lanes || !t->block_bytes || transfer_fits(t->lanes, t->block_bytes))
+		return HAUL_OK;
+	while (!transfer_fits(t->lanes, most))
+		most /= 2;
+	return problem_usage(problem, NULL, "--block=%uM: with --lanes=%u it may be 1M to %uM", t->block_bytes >> 20,
+			     t->lanes, most >> 20);
+}
+
+static haul_status device_choice(const struct invocation *inv, struct transfer_request *t, struct problem *problem)
+{
+	const char *value = invocation_value(inv, OPT_DEVICE);
+
+	if (value && haul_failed(device_option_parse(value, &t->source_device, &t->destination_device)))
+		return bad_value(problem, "--device", value, DEVICE_OPTION_WANTED);
+	return HAUL_OK;
+}
+
 static enum transfer_direct direct_of(const char *word)
 {
 	if (word && !strcmp(word, "always"))
@@ -138,7 +161,11 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	t->want_explain = invocation_has(inv, OPT_EXPLAIN);
 	t->timeout_ms = TIMEOUT_MS;
 	st = engine_choice(&t->backend, problem);
-	return haul_failed(st) ? st : number_options(inv, t, problem);
+	if (haul_ok(st))
+		st = device_choice(inv, t, problem);
+	if (haul_ok(st))
+		st = number_options(inv, t, problem);
+	return haul_ok(st) ? fitting(t, problem) : st;
 }
 
 static bool is_same_peer(const struct place_spec *a, const struct place_spec *b)

@@ -55,6 +55,8 @@ static const struct option_def options[] = {
 	  .help = "bytes per block: 1M, 2M, 4M, 8M or 16M" },
 	{ OPT_DIRECT, "direct", .value = VALUE_WORD, .verbs = BOTH, .words = "auto|always|never",
 	  .help = "disk access past the page cache" },
+	{ OPT_DEVICE, "device", .value = VALUE_TEXT, .verbs = BOTH, .hint = "[END:]KIND",
+	  .help = "what source and destination lie on" },
 	{ OPT_CONNECT_TIMEOUT, "connect-timeout", .value = VALUE_TEXT, .verbs = NET, .hint = "S",
 	  .help = "give up when nobody answers (10)" },
 	{ OPT_TIMEOUT, "timeout", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",

@@ -82,6 +82,9 @@ bool device_facts_same(const struct device_facts *a, const struct device_facts *
 /* An id that two ends on the same disks of one machine have in common, until it is booted anew; zeros: none. */
 void device_facts_id(const struct device_facts *d, uint8_t ret_id[DISK_ID_BYTES]);
 
+/* Both known and the same. */
+bool device_ids_equal(const uint8_t a[DISK_ID_BYTES], const uint8_t b[DISK_ID_BYTES]);
+
 /*
  * One line for people: "ext4 on virtio_blk: unknown (says it rotates, but that is no real disk's driver)".
  * Returns ret_text: at most `cap` bytes with the final NUL, DEVICE_TEXT_MAX are enough.

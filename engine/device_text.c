@@ -87,6 +87,13 @@ void device_facts_id(const struct device_facts *d, uint8_t ret_id[DISK_ID_BYTES]
 	memcpy(ret_id, digest.bytes, DISK_ID_BYTES);
 }
 
+bool device_ids_equal(const uint8_t a[DISK_ID_BYTES], const uint8_t b[DISK_ID_BYTES])
+{
+	static const uint8_t none[DISK_ID_BYTES];
+
+	return memcmp(a, none, DISK_ID_BYTES) && !memcmp(a, b, DISK_ID_BYTES);
+}
+
 static void reason_text(const struct device_facts *d, char *ret_text, size_t cap)
 {
 	const char *plain = "";

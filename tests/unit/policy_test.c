@@ -129,6 +129,21 @@ static void what_the_user_asks_for_counts(void **state)
 	assert_int_equal(p.read_direct, DIRECT_NEVER);
 }
 
+static void long_blocks_that_are_asked_for_take_lanes(void **state)
+{
+	struct policy_input in = input_of(DEVICE_NVME, DEVICE_NVME);
+	struct policy p;
+
+	(void)state;
+	in.block_bytes = 16 * MIB;
+	policy_choose(&in, &p);
+	assert_int_equal(p.block_bytes, 16 * MIB);
+	assert_int_equal(p.lanes, 3);
+	in.block_bytes = 0;
+	policy_choose(&in, &p);
+	assert_int_equal(p.block_most, 8 * MIB); /* what a client wishes for: the server's disk may like it */
+}
+
 static void few_cores_mean_few_lanes(void **state)
 {
 	struct policy_input in = input_of(DEVICE_NVME, DEVICE_NVME);
@@ -193,6 +208,7 @@ int main(void)
 		cmocka_unit_test(unknown_begins_with_half_and_adapts),
 		cmocka_unit_test(network_and_memory_have_their_own),
 		cmocka_unit_test(what_the_user_asks_for_counts),
+		cmocka_unit_test(long_blocks_that_are_asked_for_take_lanes),
 		cmocka_unit_test(few_cores_mean_few_lanes),
 		cmocka_unit_test(everything_fits_into_every_budget),
 		cmocka_unit_test(it_is_said_in_words),

@@ -1,0 +1,137 @@
+/*
+ * What our end lies on, and what follows from that and from what the peer says of its end: wishes for JOB, the policy
+ * of the job after ACCEPT, and the words for --explain. Nothing here fails: what cannot be looked at is unknown.
+ */
+#include "agent/transfer_parts.h"
+
+#include "engine/base/escape.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void transfer_note(struct transfer *t, const struct msg_note *note)
+{
+	char shown[2 * MESSAGE_TEXT_MAX];
+
+	transfer_explain(t, "%s: %s", t->peer_name, haul_escape(note->text.at, note->text.len, shown, sizeof(shown)));
+}
+
+bool transfer_fits(unsigned lanes, uint32_t block_bytes)
+{
+	return block_cost(block_bytes) * POLICY_BLOCKS_LEAST * lanes <= TRANSFER_BUDGET_BYTES;
+}
+
+static unsigned own_cores(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores < 1 ? 1 : (unsigned)cores;
+}
+
+/* Of a path that may not be there yet: of the nearest directory above it that is. */
+static haul_status look_at(struct transfer *t, const char *path, struct device_facts *ret_facts)
+{
+	char *at = strdup(*path ? path : "."), *slash;
+	haul_status st = HAUL_NOT_FOUND;
+	int fd = -1;
+
+	while (at && (fd = open(at, O_PATH | O_CLOEXEC)) < 0 && (slash = strrchr(at, '/')) && slash != at)
+		*slash = '\0';
+	if (fd < 0 && at)
+		fd = open(*path == '/' ? "/" : ".", O_PATH | O_CLOEXEC);
+	free(at);
+	if (fd < 0)
+		return st;
+	st = device_facts_of(&t->book, fd, ret_facts);
+	(void)close(fd);
+	return st;
+}
+
+static enum device_kind said_of(const struct transfer *t, bool is_own)
+{
+	return is_own == t->is_push ? t->req->source_device : t->req->destination_device;
+}
+
+void transfer_look_device(struct transfer *t)
+{
+	struct device_facts one;
+
+	device_book_open(&t->book);
+	t->device = (struct device_facts){ .kind = DEVICE_UNKNOWN };
+	if (!t->is_push)
+		(void)look_at(t, t->landing.root, &t->device);
+	for (size_t i = 0, known = 0; t->is_push && i < t->source_count; i++) {
+		if (haul_failed(look_at(t, t->sources[i].path, &one)))
+			continue;
+		if (known++)
+			device_facts_merge(&t->device, &one);
+		else
+			t->device = one;
+	}
+	device_book_close(&t->book);
+	device_facts_set_kind(&t->device, said_of(t, true));
+}
+
+static struct policy_input input(const struct transfer *t, enum device_kind peer_kind, bool is_same)
+{
+	const struct msg_hello *peer = control_peer_hello(control_link_session(t->link));
+	const struct policy_end own = { t->device.kind, own_cores() };
+	const struct policy_end other = { peer_kind, peer ? peer->cores : 0 };
+
+	return (struct policy_input){ .source = t->is_push ? own : other,
+				      .destination = t->is_push ? other : own,
+				      .is_same_device = is_same,
+				      .lanes = t->req->lanes,
+				      .block_bytes = t->req->block_bytes,
+				      .direct = (enum direct_mode)t->req->direct,
+				      .budget_bytes = TRANSFER_BUDGET_BYTES };
+}
+
+void transfer_wish(struct transfer *t, struct msg_job *job)
+{
+	const struct policy_input in = input(t, said_of(t, false), false);
+
+	policy_choose(&in, &t->policy);
+	job->lanes = t->policy.lanes;
+	job->block_bytes = t->policy.block_most; /* the server may lie on a device that likes long ones */
+	job->device = t->device.kind;
+	job->server_device = said_of(t, false);
+	device_facts_id(&t->device, job->disk_id);
+	job->fixed = (t->req->lanes ? JOB_FIXED_LANES : 0u) | (t->req->block_bytes ? JOB_FIXED_BLOCK : 0u);
+	memcpy(t->disk_id, job->disk_id, sizeof(t->disk_id));
+	if (t->req->want_explain)
+		job->flags |= JOB_NOTES;
+}
+
+void transfer_agree(struct transfer *t, const struct msg_accept *m)
+{
+	struct policy_input in;
+	struct policy chosen;
+
+	t->is_same_device = device_ids_equal(t->disk_id, m->disk_id);
+	in = input(t, m->device, t->is_same_device);
+	policy_choose(&in, &chosen); /* what the server has found too, unless it has less memory */
+	in.lanes = m->lanes;
+	in.block_bytes = m->block_bytes;
+	policy_choose(&in, &t->policy);
+	t->policy.lanes_why = chosen.lanes == m->lanes ? chosen.lanes_why : "as many as the peer has memory for";
+	t->policy.block_why = chosen.block_bytes == m->block_bytes ? chosen.block_why : "as the peer has memory for";
+	t->policy.lanes_may_grow = chosen.lanes_may_grow;
+}
+
+void transfer_explain_policy(struct transfer *t)
+{
+	char part[POLICY_TEXT_MAX];
+
+	transfer_explain(t, "%s here: %s", t->is_push ? "source" : "destination",
+			 device_text(&t->device, part, sizeof(part)));
+	if (t->is_same_device)
+		transfer_explain(t, "both ends lie on the same disks");
+	transfer_explain(t, "%s; peer %s at %s", policy_text(&t->policy, part, sizeof(part)), t->peer_name,
+			 channel_address_text(control_link_channel(t->link)));
+	transfer_explain(t, "%s",
+			 t->is_push ? policy_read_text(&t->policy, part, sizeof(part))
+				    : policy_write_text(&t->policy, part, sizeof(part)));
+}

@@ -343,7 +343,7 @@ static bool may_fill(struct lane *l)
 
 void send_fill(struct lane *l)
 {
-	while (l->phase == LANE_RUNNING && l->wire && may_fill(l) && take_one(l))
+	while (l->phase == LANE_RUNNING && l->wire && may_fill(l) && engine_has_room(l->engine, false) && take_one(l))
 		;
 }
 

@@ -184,6 +184,7 @@ static haul_status engine_queue(struct engine *e, const struct engine_request *a
 		return st;
 	}
 	list_push_back(&e->kinds[r->is_write].waiting, &r->link);
+	e->kinds[r->is_write].pending++;
 	e->in_flight++;
 	return HAUL_OK;
 }
@@ -231,6 +232,7 @@ static void kind_done(struct engine *e, const struct engine_request *r, uint64_t
 	struct engine_kind *k = &e->kinds[r->is_write];
 
 	k->flying--;
+	k->pending--;
 	if (haul_ok(r->done.status))
 		(void)depth_done(&k->depth, now_ns, now_ns - r->started_ns, r->done.bytes);
 }
@@ -259,6 +261,11 @@ unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned m
 unsigned engine_in_flight(const struct engine *e)
 {
 	return e->in_flight;
+}
+
+bool engine_has_room(const struct engine *e, bool is_write)
+{
+	return e->kinds[is_write].pending < e->kinds[is_write].depth.now;
 }
 
 unsigned engine_depth_now(const struct engine *e, bool is_write)

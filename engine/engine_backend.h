@@ -32,6 +32,7 @@ extern const struct engine_ops ring_backend, thread_backend;
 struct engine_kind {
 	struct depth depth;
 	unsigned flying;     /* with the back end */
+	unsigned pending;    /* with it, or waiting */
 	struct list waiting; /* for the depth to allow them */
 };
 

@@ -19,7 +19,7 @@ OPTIONS_LATER="cached size-only ignore-times existing ignore-existing max-delete
 	no-xattrs no-owner numeric-ids chown exclude include exclude-from include-from only explain-filter files-from
 	min-size max-size min-age max-age trace wait restart inplace plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
-OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --explain
+OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain
 	--connect-timeout=1 --timeout=1 --progress=never --on-conflict=replace --verify=transfer --on-error=continue -n -c -L"
 
 # Nothing was made: no home, no file beside the one there was.

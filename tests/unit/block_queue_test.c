@@ -98,6 +98,77 @@ static void ranges_come_one_after_the_other(void **state)
 	block_queue_close(&q);
 }
 
+static void add_at(struct block_queue *q, uint64_t entry, uint64_t place)
+{
+	const struct leaf_range whole = { 0, 8 };
+	struct send_file *f = new_file(entry, &whole, 1);
+
+	f->place = place;
+	block_queue_add_file(q, f);
+}
+
+static void check_file(struct block_queue *q, uint64_t entry)
+{
+	check_block(q, entry, 0, 4);
+	check_block(q, entry, 4, 4);
+}
+
+static void a_spindle_gets_whole_files_in_one_direction(void **state)
+{
+	struct block_queue q;
+
+	(void)state;
+	assert_int_equal(block_queue_open(&q, BLOCK_BYTES).code, HAUL_CODE_OK);
+	block_queue_set_order(&q, true, 0);
+	add_at(&q, 5, 500);
+	add_at(&q, 9, 900);
+	add_at(&q, 2, 200);
+	check_block(&q, 2, 0, 4);
+	add_at(&q, 1, 100); /* behind the head: after the turn around */
+	add_at(&q, 3, 300);
+	add_at(&q, 4, 200); /* at the same place: after the one in turn */
+	check_block(&q, 2, 4, 4);
+	check_file(&q, 4);
+	check_file(&q, 3);
+	check_file(&q, 5);
+	add_at(&q, 6, 600);
+	add_at(&q, 0, 50);
+	check_file(&q, 6);
+	check_file(&q, 9);
+	check_file(&q, 0);
+	check_file(&q, 1);
+	check_empty(&q);
+	block_queue_close(&q);
+}
+
+static void a_run_of_one_kind_comes_before_the_other(void **state)
+{
+	const struct leaf_range whole = { 0, 24 };
+	struct block_queue q;
+
+	(void)state;
+	assert_int_equal(block_queue_open(&q, BLOCK_BYTES).code, HAUL_CODE_OK);
+	block_queue_set_order(&q, false, 2 * BLOCK_BYTES);
+	block_queue_add_file(&q, new_file(1, &whole, 1));
+	for (int i = 0; i < 3; i++) {
+		struct send_pack *p = new_pack();
+
+		p->bytes = BLOCK_BYTES;
+		block_queue_add_pack(&q, p);
+	}
+	check_block(&q, 1, 0, 4);
+	check_block(&q, 1, 4, 4);
+	check_pack(&q);
+	check_pack(&q);
+	check_block(&q, 1, 8, 4);
+	check_block(&q, 1, 12, 4);
+	check_pack(&q);
+	check_block(&q, 1, 16, 4); /* nothing else is there */
+	check_block(&q, 1, 20, 4);
+	check_empty(&q);
+	block_queue_close(&q);
+}
+
 static void small_files_do_not_wait_for_big_ones(void **state)
 {
 	const struct leaf_range whole = { 0, 16 };
@@ -159,6 +230,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_end_where_blocks_end),
 		cmocka_unit_test(ranges_come_one_after_the_other),
+		cmocka_unit_test(a_spindle_gets_whole_files_in_one_direction),
+		cmocka_unit_test(a_run_of_one_kind_comes_before_the_other),
 		cmocka_unit_test(small_files_do_not_wait_for_big_ones),
 		cmocka_unit_test(of_a_failed_file_nothing_more_comes),
 		cmocka_unit_test(the_last_block_closes_the_file),

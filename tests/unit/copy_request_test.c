@@ -1,6 +1,9 @@
 /* Which requests are refused before anything is opened, and what the others become. */
 #include "cli/copy_request.h"
 
+#include "cli/device_option.h"
+
+#include <stdio.h>
 #include <string.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +43,52 @@ static void check_refused(const char *text, const char *what, const char *remedy
 	assert_string_equal(f.problem.text, what);
 	assert_string_equal(f.problem.remedy, remedy);
 	invocation_close(&f.inv);
+}
+
+static void check_devices(const char *option, enum device_kind source, enum device_kind destination)
+{
+	char text[160];
+	struct fixture f;
+
+	(void)snprintf(text, sizeof(text), "haul copy --device=%s a nas:inbox", option);
+	assert_true(haul_ok(request(&f, text)));
+	assert_int_equal(f.req.transfer.source_device, source);
+	assert_int_equal(f.req.transfer.destination_device, destination);
+	copy_request_close(&f.req);
+	invocation_close(&f.inv);
+}
+
+static void devices_are_of_one_end_or_both(void **state)
+{
+	static const char *const bad[] = { "",         "fast",           "source",
+					   "source:",  "left:ssd",       "ssd,",
+					   "ssd,nvme", "source:ssd,ssd", "source:ssd,source:ssd",
+					   ",ssd" };
+
+	(void)state;
+	check_devices("rotational", DEVICE_ROTATIONAL, DEVICE_ROTATIONAL);
+	check_devices("source:nvme", DEVICE_NVME, DEVICE_UNKNOWN);
+	check_devices("destination:network,source:ssd", DEVICE_SSD, DEVICE_NETWORK);
+	check_devices("source:memory,destination:auto", DEVICE_MEMORY, DEVICE_UNKNOWN);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		enum device_kind a = DEVICE_NVME, b = DEVICE_SSD;
+
+		assert_int_equal(device_option_parse(bad[i], &a, &b).code, HAUL_USAGE.code);
+		assert_int_equal(a, DEVICE_NVME);
+		assert_int_equal(b, DEVICE_SSD);
+	}
+	check_refused("haul copy --device=fast a nas:inbox", "--device=fast: " DEVICE_OPTION_WANTED, "");
+}
+
+static void lanes_and_blocks_have_a_range(void **state)
+{
+	(void)state;
+	check_refused("haul copy --lanes 0 a nas:inbox", "--lanes=0: from 1 to 16", "");
+	check_refused("haul copy --lanes 1000 a nas:inbox", "--lanes=1000: from 1 to 16", "");
+	check_refused("haul copy --block 3 a nas:inbox", "--block=3: a block is 1M, 2M, 4M, 8M or 16M", "");
+	check_refused("haul copy --block 32M a nas:inbox", "--block=32M: a block is 1M, 2M, 4M, 8M or 16M", "");
+	check_refused("haul copy --lanes 16 --block 16M a nas:inbox", "--block=16M: with --lanes=16 it may be 1M to 2M",
+		      "");
 }
 
 static void fills_the_request(void **state)
@@ -118,6 +167,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fills_the_request),
+		cmocka_unit_test(devices_are_of_one_end_or_both),
+		cmocka_unit_test(lanes_and_blocks_have_a_range),
 		cmocka_unit_test(verify_wants_every_difference),
 		cmocka_unit_test(one_side_is_a_peer),
 		cmocka_unit_test(values_are_bounded),

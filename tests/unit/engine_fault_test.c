@@ -208,6 +208,7 @@ static void the_disk_is_given_what_the_depth_allows_in_order(void **state)
 	meddler = (struct meddler){ .from = 1 };
 	fixture_open(&x, &one);
 	assert_int_equal(engine_depth_now(x.engine, true), 1);
+	assert_true(engine_has_room(x.engine, true));
 	assert_int_equal(engine_depth_now(x.engine, false), 16);
 	assert_int_equal(move_all(&x, true, &st), 0);
 	assert_int_equal(meddler.flying_max, 1);
@@ -236,6 +237,8 @@ static void what_waits_for_the_depth_is_dropped_at_the_end(void **state)
 	for (unsigned i = 0; i < BLOCKS; i++)
 		assert_code(engine_read(x.engine, &x.file, x.blocks[i]->data, MIB, 0, NULL), HAUL_OK);
 	engine_submit(x.engine);
+	assert_false(engine_has_room(x.engine, false));
+	assert_true(engine_has_room(x.engine, true));
 	assert_int_equal(engine_in_flight(x.engine), BLOCKS);
 	fixture_close(&x);
 	assert_int_equal(meddler.started, 1);

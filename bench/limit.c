@@ -2,7 +2,8 @@
  * The limits that a copy is measured against: read one file and write another with nothing in between, no network, hash
  * or cipher. Prints the seconds from open to fsync of the target.
  *
- * Usage: haul_limit [-m MODE] [-r READS] [-w WRITES] [-b BLOCK_MIB] [-n BLOCKS] [-s SPACE] SOURCE TARGET
+ * Usage: haul_limit [-m MODE] [-r READS] [-w WRITES] [-b BLOCK_MIB] [-n BLOCKS] [-s SPACE] [-4]
+ *                   SOURCE TARGET
  *   MODE   mixed     reads and writes at once, direct, 16 blocks of 4 MiB, up to 16 of each in flight (default)
  *          phased    64 MiB read, then written, in turns, direct
  *          buffered  through the page cache, by copy_file_range as cp does
@@ -11,6 +12,7 @@
  *   SPACE  size      all of it allocated and the size set before the first write (default)
  *          keep      allocated, the size grows with the writes
  *          none      neither: blocks are allocated by the writes
+ *   -4     buffers of ordinary pages: a request of 4 MiB is then cut where a device takes few segments
  */
 #include "limit_ring.h"
 
@@ -49,9 +51,8 @@ void limit_fail(const char *format, ...)
 
 static void usage(void)
 {
-	fputs("usage: haul_limit [-m mixed|phased|buffered|read|write] [-r READS] [-w WRITES] [-b BLOCK_MIB] [-n "
-	      "BLOCKS]\n"
-	      "                  [-s size|keep|none] SOURCE TARGET\n",
+	fputs("usage: haul_limit [-m mixed|phased|buffered|read|write] [-r READS] [-w WRITES] [-b BLOCK_MIB]\n"
+	      "                  [-n BLOCKS] [-s size|keep|none] [-4] SOURCE TARGET\n",
 	      stderr);
 	exit(1);
 }
@@ -92,7 +93,7 @@ static void parse(struct options *o, int argc, char **argv)
 	int letter;
 
 	*o = (struct options){ .config = { .blocks = 16, .block_bytes = 4u << 20 } };
-	while ((letter = getopt(argc, argv, "m:r:w:b:n:s:")) != -1) {
+	while ((letter = getopt(argc, argv, "m:r:w:b:n:s:4")) != -1) {
 		switch (letter) {
 		case 'm':
 			c->mode = (enum limit_mode)choice_of(optarg, modes, 5);
@@ -111,6 +112,9 @@ static void parse(struct options *o, int argc, char **argv)
 			break;
 		case 's':
 			o->space = (enum space)choice_of(optarg, spaces, 3);
+			break;
+		case '4':
+			c->is_small_pages = true;
 			break;
 		default:
 			usage();

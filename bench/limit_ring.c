@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGN = 4096, BLOCKS_MAX = 256 };
+enum { ALIGN = 4096, HUGE_PAGE = 2 << 20, BLOCKS_MAX = 256 };
 
 struct block {
 	struct block *next; /* in its list */
@@ -177,8 +178,10 @@ void limit_ring_run(const struct limit_config *config)
 		limit_fail("io_uring");
 	}
 	for (unsigned i = 0; i < config->blocks; i++) {
-		if (posix_memalign(&c.blocks[i].memory, ALIGN, config->block_bytes) != 0)
+		if (posix_memalign(&c.blocks[i].memory, HUGE_PAGE, config->block_bytes) != 0)
 			limit_fail("memory");
+		if (!config->is_small_pages)
+			(void)madvise(c.blocks[i].memory, config->block_bytes, MADV_HUGEPAGE);
 		memset(c.blocks[i].memory, (int)(i + 1),
 		       config->block_bytes); /* faults in; not zeros for LIMIT_WRITE */
 		put_free(&c, &c.blocks[i]);

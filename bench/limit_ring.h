@@ -5,6 +5,7 @@
 #ifndef HAUL_BENCH_LIMIT_RING_H
 #define HAUL_BENCH_LIMIT_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum limit_mode {
@@ -23,6 +24,7 @@ struct limit_config {
 	unsigned reads_at_once; /* requests in flight, 1 to blocks */
 	unsigned writes_at_once;
 	unsigned block_bytes; /* multiple of 4096, at most 64 MiB */
+	bool is_small_pages;  /* do not ask for huge pages */
 };
 
 /* Copy (or read, or write) all of it; returns when the last request has completed. Ends the program on any error. */

@@ -2,7 +2,8 @@
 # Measure haul beside others on this machine, in one session, in rotating order.
 #
 # Usage: bench/run.sh WHAT [ROUNDS]        ROUNDS: default 15; 5 for `million`
-#        bench/run.sh all [ROUNDS]         one workload after the other, then bench/link.sh
+#        bench/run.sh link [ROUNDS]        bench/link.sh with every rate and round trip
+#        bench/run.sh all [ROUNDS]         one workload after the other, then link
 #        bench/run.sh list                 workloads and subjects
 #   WHAT   a file of bench/workloads/ without its .sh: big, small, footage, source, unchanged, million, verify,
 #          local-big, local-small, remove, move, slow-source, slow-target, slow-link, fast-disks
@@ -34,7 +35,7 @@ base_port=$((20000 + $$ % 20000))
 scale=${BENCH_SCALE:-1}
 
 usage() {
-	sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+	sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
 	exit 1
 }
 
@@ -57,8 +58,13 @@ run_all() {
 		slow-target slow-link fast-disks; do
 		"$bench/run.sh" "$workload" "$@" || failed=1
 	done
-	"$bench/link.sh" "${1:-3}" || failed=1
+	run_links "${1:-3}" || failed=1
 	exit $failed
+}
+
+# The rates without a round trip, then with each.
+run_links() {
+	"$bench/link.sh" "${1:-3}" 1000:0 2500:0 10000:0 1000:0.2 2500:0.2 1000:2 2500:2 1000:20 2500:20 1000:100 2500:100
 }
 
 clean_up() {
@@ -141,6 +147,7 @@ run_rounds() {
 
 case $what in
 all) shift && run_all "$@" ;;
+link) shift && run_links "$@" && exit ;;
 list) list_all && exit ;;
 '' | -*) usage ;;
 esac

@@ -19,6 +19,11 @@
 
 enum { REFUSE_MS = 1000, FINISH_MS = 10000, DETACH_RETRY_MS = 5 };
 
+static const char *peer_text(const struct control_link *l)
+{
+	return l->channel ? channel_address_text(l->channel) : "the other end";
+}
+
 /* The end */
 
 void link_end(struct control_link *l, haul_status why, const struct haul_fault *fault)
@@ -60,8 +65,7 @@ static void on_finish_timeout(uv_timer_t *timer)
 	haul_status st = HAUL_OK;
 
 	if (control_state(l->session) != CONTROL_CLOSED)
-		st = haul_fault_set(&fault, HAUL_TIMED_OUT, "%s did not close the connection",
-				    channel_address_text(l->channel));
+		st = haul_fault_set(&fault, HAUL_TIMED_OUT, "%s did not close the connection", peer_text(l));
 	link_end(l, st, &fault);
 }
 
@@ -89,7 +93,7 @@ static void on_silence(uv_timer_t *timer)
 void link_wait(struct control_link *l, uint32_t wait_ms)
 {
 	l->wait_ms = wait_ms;
-	if (l->state != LINK_OPEN)
+	if (l->state != LINK_OPEN || l->is_paired) /* the other end of a pair is this process: it cannot be silent */
 		return;
 	if (wait_ms)
 		(void)uv_timer_start(&l->timer, on_silence, wait_ms, 0);
@@ -176,15 +180,13 @@ static void on_channel_ready(void *ctx, struct channel *ch, const uint8_t device
 }
 
 /* The session knows whether the stream may end here; the channel knows why it did. */
-static void on_channel_end(void *ctx, struct channel *ch, haul_status why, const struct haul_fault *why_fault)
+void link_stream_ended(struct control_link *l, haul_status why, const struct haul_fault *why_fault)
 {
-	struct control_link *l = ctx;
 	struct control_event ev = { .type = haul_ok(why) ? CONTROL_EV_EOF : CONTROL_EV_CUT };
 	struct control_update update;
 	struct haul_fault fault = { .status = HAUL_OK };
 	haul_status st;
 
-	(void)ch;
 	if (l->state == LINK_FAILING) {
 		link_end(l, l->end_fault.status, &l->end_fault);
 		return;
@@ -194,6 +196,12 @@ static void on_channel_end(void *ctx, struct channel *ch, haul_status why, const
 		link_end(l, why, why_fault);
 	else
 		link_end(l, st, &fault);
+}
+
+static void on_channel_end(void *ctx, struct channel *ch, haul_status why, const struct haul_fault *fault)
+{
+	(void)ch;
+	link_stream_ended(ctx, why, fault);
 }
 
 static const struct channel_callbacks link_channel_callbacks = {
@@ -241,37 +249,34 @@ static void own_hello_keep(struct own_hello *own, const struct msg_hello *hello)
 	own->hello.your_name = keep(own->your_name, sizeof(own->your_name), hello->your_name);
 }
 
-static haul_status link_new(uv_loop_t *loop, enum control_role role, struct control_link **ret_link)
+static struct control_link *link_alloc(uv_loop_t *loop, enum control_role role)
 {
 	struct control_link *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		return HAUL_NO_MEMORY;
+		return NULL;
 	l->session = control_session_new(&(struct control_config){ .role = role });
 	if (!l->session) {
 		free(l);
-		return HAUL_NO_MEMORY;
+		return NULL;
 	}
 	(void)uv_idle_init(loop, &l->soon);
 	(void)uv_timer_init(loop, &l->timer);
 	l->soon.data = l->timer.data = l;
 	l->role = role;
-	*ret_link = l;
-	return HAUL_OK;
+	return l;
 }
 
-haul_status control_link_open(struct channel *channel, enum control_role role, const struct msg_hello *hello,
-			      const struct control_link_callbacks *cb, void *ctx, struct control_link **ret_link,
-			      struct haul_fault *fault)
+haul_status link_new(uv_loop_t *loop, struct channel *channel, enum control_role role, const struct msg_hello *hello,
+		     struct control_link **ret_link, struct haul_fault *fault)
 {
 	struct message m = { .type = MSG_HELLO, .hello = *hello };
-	struct control_link *l;
-	haul_status st = link_new(channel_loop(channel), role, &l);
+	struct control_link *l = link_alloc(loop, role);
+	haul_status st = HAUL_OK;
 
-	if (haul_failed(st))
-		return haul_fault_set(fault, st, "no memory for a control connection");
-	l->cb = cb;
-	l->ctx = ctx;
+	if (!l)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a control connection");
+	l->is_paired = !channel;
 	own_hello_keep(&l->own, hello);
 	if (role == CONTROL_SERVER)
 		st = link_say(l, &m, fault);
@@ -280,6 +285,20 @@ haul_status control_link_open(struct channel *channel, enum control_role role, c
 		return st;
 	}
 	l->channel = channel;
+	*ret_link = l;
+	return HAUL_OK;
+}
+
+haul_status control_link_open(struct channel *channel, enum control_role role, const struct msg_hello *hello,
+			      const struct control_link_callbacks *cb, void *ctx, struct control_link **ret_link,
+			      struct haul_fault *fault)
+{
+	struct control_link *l;
+	haul_status st = link_new(channel_loop(channel), channel, role, hello, &l, fault);
+
+	if (haul_failed(st))
+		return st;
+	control_link_set_callbacks(l, cb, ctx);
 	channel_set_callbacks(channel, &link_channel_callbacks, l);
 	channel_resume(channel); /* what came before we did is read too */
 	*ret_link = l;
@@ -318,6 +337,7 @@ void control_link_close(struct control_link *l, void (*on_closed)(void *ctx), vo
 	l->on_closed = on_closed;
 	l->closed_ctx = ctx;
 	l->open_parts = 2;
+	pair_leave(l);
 	if (l->channel) {
 		l->open_parts++;
 		channel_close(l->channel, on_channel_closed, l);

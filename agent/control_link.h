@@ -30,6 +30,24 @@ HAUL_MUST_USE haul_status control_link_open(struct channel *channel, enum contro
 					    const struct msg_hello *hello, const struct control_link_callbacks *cb,
 					    void *ctx, struct control_link **ret_link, struct haul_fault *fault);
 
+/* One end of a pair. */
+struct control_pair_end {
+	const struct control_link_callbacks *cb; /* held */
+	void *ctx;                               /* held */
+	struct control_link *link;               /* given */
+};
+
+/*
+ * Two links of this process that are each other's peer: for a job with both ends here. They greet each other as over
+ * the network, the server's end first; there is no channel and no device behind either. Everything is delivered from
+ * the loop, nothing from within control_link_send().
+ *
+ * client, server   cb and ctx are filled in by the caller, link on success. Each is closed for itself; the one left
+ *                  behind ends with HAUL_LOST unless the other had finished.
+ */
+HAUL_MUST_USE haul_status control_link_pair(uv_loop_t *loop, struct control_pair_end *client,
+					    struct control_pair_end *server, struct haul_fault *fault);
+
 /*
  * Send one message (borrowed). HAUL_BUSY: more than 4 MiB wait for the socket: nothing was queued, on_writable follows.
  * HAUL_OVER_CREDIT: wait for CREDIT. MSG_ERROR, JOB_END, DONE, CANCEL and ACCEPT are taken however much waits.
@@ -61,7 +79,7 @@ void control_link_set_callbacks(struct control_link *l, const struct control_lin
 const struct haul_fault *control_link_failure(const struct control_link *l);
 
 struct control_session *control_link_session(struct control_link *l);
-struct channel *control_link_channel(struct control_link *l);
+struct channel *control_link_channel(struct control_link *l);     /* NULL: an end of a pair */
 const uint8_t *control_link_device(const struct control_link *l); /* 32 bytes: the peer's device id */
 
 /* What every HELLO of this program says, for this role. your_name: server only, NUL-terminated or NULL. Static

@@ -1,4 +1,7 @@
-/* Inside of a control link, for control_link*.c: the drawing of its states is in control_link.c. */
+/*
+ * Inside of a control link, for control_link.c (life; the drawing of its states), control_link_io.c (messages and
+ * bytes) and control_link_pair.c (two ends in one process).
+ */
 #ifndef HAUL_AGENT_CONTROL_LINK_IMPL_H
 #define HAUL_AGENT_CONTROL_LINK_IMPL_H
 
@@ -14,7 +17,9 @@ struct own_hello {
 };
 
 struct control_link {
-	struct channel *channel; /* owned; NULL once it is detached */
+	struct channel *channel; /* owned; NULL once it is detached, and for an end of a pair */
+	bool is_paired;
+	struct control_link *other; /* pair: the other end while it is open; NULL afterwards */
 	struct control_session *session;
 	const struct control_link_callbacks *cb;
 	void *ctx;
@@ -44,9 +49,19 @@ void link_fail(struct control_link *l, haul_status why, const struct haul_fault 
 /* The peer may be silent for `wait_ms` from now; 0: for any time. */
 void link_wait(struct control_link *l, uint32_t wait_ms);
 void link_try_detach(struct control_link *l);
+/* `channel` is taken, or NULL for an end of a pair. On failure nothing is left, and the channel is the caller's. */
+haul_status link_new(uv_loop_t *loop, struct channel *channel, enum control_role role, const struct msg_hello *hello,
+		     struct control_link **ret_link, struct haul_fault *fault);
+/* The peer has closed (why HAUL_OK) or is gone: on_end follows, with what the session says of it. */
+void link_stream_ended(struct control_link *l, haul_status why, const struct haul_fault *why_fault);
+
+/* control_link_pair.c */
+void pair_write(struct control_link *l); /* what is queued, and the end, reach the other end */
+void pair_leave(struct control_link *l); /* it is being closed */
 
 /* control_link_io.c */
 void link_soon(struct control_link *l);
+void link_parse(struct control_link *l); /* deliver what is whole in `input` */
 /* A failure has been turned into the end of the link already, except HAUL_OVER_CREDIT and HAUL_OVERFLOW. */
 haul_status link_say(struct control_link *l, const struct message *m, struct haul_fault *fault);
 void link_on_readable(void *ctx, struct channel *ch);

@@ -70,6 +70,10 @@ haul_status control_link_send(struct control_link *l, const struct message *m, s
 
 static void link_write(struct control_link *l)
 {
+	if (l->is_paired) {
+		pair_write(l);
+		return;
+	}
 	while (l->output.len) {
 		size_t taken = channel_write(l->channel, byte_queue_front(&l->output), l->output.len);
 
@@ -121,7 +125,7 @@ static void link_deliver(struct control_link *l, const struct control_update *up
 		l->cb->on_message(l->ctx, l, m);
 }
 
-static void link_parse(struct control_link *l)
+void link_parse(struct control_link *l)
 {
 	struct control_update update = { .consumed = 0 };
 	struct haul_fault fault;

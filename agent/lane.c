@@ -37,6 +37,7 @@ struct lane_report *lane_report_new(struct lane *l, enum lane_report_type type)
 	if (!r)
 		return NULL;
 	r->lane = l;
+	r->job = l->job;
 	r->type = type;
 	return r;
 }
@@ -52,16 +53,15 @@ void lane_report_free(struct lane_report *r)
 static void deliver_report(struct mail *m, void *ctx)
 {
 	struct lane_report *r = list_item(m, struct lane_report, mail);
-	struct lane_job *job = r->lane->job;
 
 	(void)ctx;
-	job->on_report(job->owner, r);
+	r->job->on_report(r->job->owner, r);
 }
 
 void lane_report_post(struct lane_report *r)
 {
 	r->mail.deliver = deliver_report;
-	mail_post(r->lane->job->main, &r->mail);
+	mail_post(r->job->main, &r->mail);
 }
 
 void lane_fail(struct lane *l, haul_status st, const struct haul_fault *fault)
@@ -124,6 +124,12 @@ static void lane_over(struct lane *l)
 	l->meter.times.cpu = cpu.cpu_ns - l->cpu_at_start.cpu_ns;
 	l->meter.times.ready = cpu.ready_ns - l->cpu_at_start.ready_ns;
 	l->ended->times = l->meter.times;
+	if (l->sink) {
+		l->sink_ended->status = l->ended->status;
+		l->sink_ended->fault = l->ended->fault;
+		l->sink_ended->times = l->sink_meter.times;
+		lane_report_post(l->sink_ended);
+	}
 	lane_report_post(l->ended);
 }
 
@@ -161,7 +167,7 @@ static enum lane_wait next_wait(struct lane *l, unsigned disk_requests)
 
 	if (l->is_waiting_for_rate)
 		return LANE_WAITS_FOR_RATE;
-	if (is_sending ? l->sending != NULL : !is_starved(l))
+	if (!l->sink && (is_sending ? l->sending != NULL : !is_starved(l)))
 		return LANE_WAITS_FOR_PEER;
 	if (is_sending && !l->in_work)
 		return LANE_WAITS_FOR_WORK;
@@ -189,7 +195,10 @@ static void on_prepare(uv_prepare_t *handle)
 
 	if (l->engine)
 		engine_submit(l->engine);
-	lane_meter_turn(&l->meter, &turn);
+	if (l->sink)
+		copy_meter(l, &turn, requests);
+	else
+		lane_meter_turn(&l->meter, &turn);
 }
 
 static void on_engine(uv_poll_t *handle, int status, int events)
@@ -284,7 +293,8 @@ static void deliver_stop(struct mail *m, void *ctx)
 
 void lane_stop(struct lane *l)
 {
-	mail_post(&l->inbox, &l->stop);
+	if (!atomic_exchange(&l->stop_posted, true))
+		mail_post(&l->inbox, &l->stop);
 }
 
 static void deliver_finish(struct mail *m, void *ctx)
@@ -309,7 +319,8 @@ void lane_finish_if_asked(struct lane *l)
 
 void lane_finish(struct lane *l)
 {
-	mail_post(&l->inbox, &l->finish);
+	if (++l->finishes_asked == l->owners)
+		mail_post(&l->inbox, &l->finish);
 }
 
 struct grant_mail {
@@ -408,6 +419,10 @@ static void lane_first_step(struct lane *l)
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
+	if (l->sink) {
+		copy_begin(l);
+		return;
+	}
 	if (l->parts) {
 		struct channel_parts *parts = l->parts;
 
@@ -449,6 +464,7 @@ static void lane_main(void *arg)
 	haul_status st;
 
 	lane_meter_start(&l->meter, uv_hrtime(), uv_metrics_idle_time(&l->loop));
+	l->sink_meter = l->meter;
 	st = lane_open_engine(l, &fault);
 	if (haul_ok(st))
 		lane_first_step(l);
@@ -482,13 +498,13 @@ static void lane_close_loop(struct lane *l)
 	(void)uv_loop_close(&l->loop);
 }
 
-static struct lane *lane_alloc(struct lane_job *job, unsigned number, struct channel_parts *parts)
+static struct lane *lane_alloc(struct lane_job *job, struct lane_job *sink, unsigned number)
 {
 	struct lane *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
-	*l = (struct lane){ .job = job, .number = number, .parts = parts };
+	*l = (struct lane){ .job = job, .sink = sink, .number = number, .owners = sink ? 2 : 1 };
 	list_init(&l->wires);
 	list_init(&l->ready);
 	list_init(&l->hungry);
@@ -496,20 +512,25 @@ static struct lane *lane_alloc(struct lane_job *job, unsigned number, struct cha
 	l->stop.deliver = deliver_stop;
 	l->finish.deliver = deliver_finish;
 	l->ended = lane_report_new(l, LANE_ENDED);
-	if (l->ended)
+	l->sink_ended = sink ? lane_report_new(l, LANE_ENDED) : NULL;
+	if (l->sink_ended)
+		l->sink_ended->job = sink;
+	if (l->ended && !sink == !l->sink_ended)
 		return l;
+	free(l->ended);
 	free(l);
 	return NULL;
 }
 
-haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts, struct lane **ret_lane,
-		       struct haul_fault *fault)
+/* `l` is NULL without memory; on failure it is gone. */
+static haul_status lane_open(struct lane *l, struct lane **ret_lane, struct haul_fault *fault)
 {
-	struct lane *l = lane_alloc(job, number, parts);
+	struct lane_job *job;
 	haul_status st = HAUL_NO_MEMORY;
 
 	if (!l)
 		return haul_fault_set(fault, st, "no memory for a lane");
+	job = l->job;
 	st = block_share_open(&l->share, job->budget, job->blocks_per_lane, job->block_bytes);
 	if (haul_failed(st)) {
 		st = haul_fault_set(fault, st, "no memory for %u blocks of %u bytes", job->blocks_per_lane,
@@ -532,8 +553,25 @@ close_memory:
 	block_share_close(&l->share);
 free_lane:
 	free(l->ended);
+	free(l->sink_ended);
 	free(l);
 	return st;
+}
+
+haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts, struct lane **ret_lane,
+		       struct haul_fault *fault)
+{
+	struct lane *l = lane_alloc(job, NULL, number);
+
+	if (l)
+		l->parts = parts;
+	return lane_open(l, ret_lane, fault);
+}
+
+haul_status lane_start_copying(struct lane_job *from, struct lane_job *to, unsigned number, struct lane **ret_lane,
+			       struct haul_fault *fault)
+{
+	return lane_open(lane_alloc(from, to, number), ret_lane, fault);
 }
 
 static void deliver_bye(struct mail *m, void *ctx)
@@ -546,7 +584,7 @@ static void deliver_bye(struct mail *m, void *ctx)
 
 void lane_free(struct lane *l)
 {
-	if (!l)
+	if (!l || ++l->frees_asked < l->owners)
 		return;
 	l->bye.deliver = deliver_bye;
 	mail_post(&l->inbox, &l->bye);

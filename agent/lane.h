@@ -4,6 +4,9 @@
  * A sending lane takes work from the job's block queue, reads, hashes and encrypts it leaf by leaf; a receiving lane
  * decrypts into blocks, checks each leaf and writes it. Both tell the main loop what happened through reports.
  *
+ * A job with both ends in this process has lanes without a connection: such a lane reads for the one end and writes for
+ * the other from the same block (lane_copy.c), and tells each its part.
+ *
  *   JOINING --connected and LANE_OK--> RUNNING --lane_finish()--> FINISHING --both ends closed--> ENDED
  *      +--------- any fault, lane_stop() --------+--> STOPPING --nothing in flight--> ENDED
  *
@@ -54,6 +57,7 @@ struct lane;
 struct lane_report {
 	struct mail mail;
 	struct lane *lane;
+	struct lane_job *job; /* whose on_report hears it */
 	enum lane_report_type type;
 	uint64_t entry;
 	uint32_t attempt;
@@ -107,6 +111,14 @@ HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, stru
 				     struct lane **ret_lane, struct haul_fault *fault);
 void lane_free(struct lane *l);
 
+/*
+ * Start lane `number` of a job with both ends here. It belongs to both: each gets its own LANE_JOINED and LANE_ENDED,
+ * calls lane_free() after the latter, and lane_finish() when nothing more is to come from or to it. The blocks are of
+ * from's budget; from's queue, limit and back end count.
+ */
+HAUL_MUST_USE haul_status lane_start_copying(struct lane_job *from, struct lane_job *to, unsigned number,
+					     struct lane **ret_lane, struct haul_fault *fault);
+
 /* Server: a successor's connection has joined; taken. */
 void lane_attach(struct lane *l, struct channel_parts *parts);
 
@@ -119,7 +131,7 @@ HAUL_MUST_USE haul_status lane_grant(struct lane *l, struct grant *const *grants
 /* Nothing more of this grant is expected: LANE_RELEASED follows when no block of it is in work. */
 HAUL_MUST_USE haul_status lane_release(struct lane *l, struct grant *g);
 
-/* Sender: END after what is in work, then close. Receiver: expect the peer's END. LANE_ENDED follows. */
+/* Sender: END after what is in work, then close. Receiver: expect the peer's END. LANE_ENDED follows. Once per end. */
 void lane_finish(struct lane *l);
 
 /* Drop everything. LANE_ENDED follows. */

@@ -113,29 +113,35 @@ void recv_compare_start(struct recv_block *b, struct block *block)
 	l->in_work++;
 }
 
-void recv_digests_arrived(struct wire *w, const struct lane_update *up)
+bool recv_compare_soon(struct recv_block *b, const struct haul_digest *digests, struct block *block)
 {
-	struct lane *l = w->lane;
-	struct recv_block *b = recv_block_new(l, up->header);
-	struct block *block;
+	struct lane *l = b->lane;
 
-	if (!b) {
-		lane_fail(l, HAUL_NO_MEMORY, NULL);
-		return;
-	}
 	b->report->type = LANE_COMPARED;
-	memcpy(b->report->digests, up->digests, up->header->leaf_count * sizeof(up->digests[0]));
+	memcpy(b->report->digests, digests, b->header.leaf_count * sizeof(digests[0]));
 	b->held = held_get(l, b->header.entry, b->header.attempt);
 	if (!b->held) {
+		if (block)
+			block_put(block);
 		recv_block_free(b);
-		return;
+		return true;
 	}
 	b->held->in_work++;
-	block = block_take(&l->share);
-	if (block) {
+	if (!block)
+		block = block_take(&l->share);
+	if (block)
 		recv_compare_start(b, block);
-		return;
-	}
-	list_push_back(&l->hungry, &b->link);
-	wire_starve(w);
+	else
+		list_push_back(&l->hungry, &b->link);
+	return block != NULL;
+}
+
+void recv_digests_arrived(struct wire *w, const struct lane_update *up)
+{
+	struct recv_block *b = recv_block_new(w->lane, up->header);
+
+	if (!b)
+		lane_fail(w->lane, HAUL_NO_MEMORY, NULL);
+	else if (!recv_compare_soon(b, up->digests, NULL))
+		wire_starve(w);
 }

@@ -23,6 +23,7 @@ void held_done(struct lane *l, struct held_grant *h)
 		lane_fail(l, HAUL_NO_MEMORY, NULL);
 		return;
 	}
+	r->job = lane_sink(l);
 	r->grant = h->grant;
 	free(h);
 	lane_report_post(r);

@@ -1,5 +1,7 @@
-/* Inside of a lane, shared by lane.c (life), lane_wire.c (connections), lane_send.c and lane_recv.c. Lane's thread
- * only. */
+/*
+ * Inside of a lane, shared by lane.c (life), lane_wire.c (connections), lane_send.c, lane_recv.c and lane_copy.c (from
+ * the one half to the other, without a connection). Lane's thread only.
+ */
 #ifndef HAUL_AGENT_LANE_PARTS_H
 #define HAUL_AGENT_LANE_PARTS_H
 
@@ -36,6 +38,7 @@ struct lane_op {
 
 struct lane {
 	struct lane_job *job;
+	struct lane_job *sink; /* a lane that copies: the receiving end's, `job` is the sending one's; else NULL */
 	unsigned number;
 	uv_thread_t thread;
 	uv_loop_t loop;
@@ -53,9 +56,10 @@ struct lane {
 	bool is_waiting_for_rate;
 	uint64_t rate_paid;          /* bytes reserved and not yet moved */
 	struct channel_parts *parts; /* server: joined before the thread ran */
-	struct lane_report *ended;
+	struct lane_report *ended, *sink_ended;
 	struct mail wake, stop, finish, bye;
-	_Atomic bool wake_posted;
+	_Atomic bool wake_posted, stop_posted;
+	unsigned owners, finishes_asked, frees_asked; /* ends it belongs to; the last two are the main loop's */
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
 	bool is_filling;   /* in phases: blocks are being read */
@@ -65,10 +69,12 @@ struct lane {
 	/* receiving */
 	struct index_map grants; /* entry -> struct held_grant */
 	uint64_t granted_end;    /* all entries ever granted are below */
-	struct list hungry;      /* struct recv_compare, waiting for a block */
+	struct list hungry;      /* struct recv_block that compares, waiting for a block */
+	bool is_copying;         /* copy_pump() is at work */
 	/* where the time goes */
-	struct lane_meter meter;
-	uint64_t moved; /* grows whenever something went on */
+	struct lane_meter meter, sink_meter; /* the latter: of a lane that copies, for its receiving end */
+	unsigned writes;                     /* in flight, of all requests */
+	uint64_t moved;                      /* grows whenever something went on */
 	struct thread_cpu cpu_at_start;
 };
 
@@ -97,6 +103,18 @@ bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move
 void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest);
 /* The same in pieces, each while it is in cache; `leaf` was begun. */
 void lane_digest_add(struct lane *l, struct leaf_stream *leaf, const void *data, size_t len);
+
+/* Whose reports the receiving half makes. */
+static inline struct lane_job *lane_sink(const struct lane *l)
+{
+	return l->sink ? l->sink : l->job;
+}
+
+/* lane_copy.c */
+void copy_begin(struct lane *l); /* nobody to connect to: it runs at once */
+/* One turn, for both ends. */
+void copy_meter(struct lane *l, const struct lane_turn *turn, unsigned requests);
+void copy_pump(struct lane *l); /* as send_pump(): what has been read goes to the receiving half */
 
 /* lane_wire.c */
 haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault);

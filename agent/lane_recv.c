@@ -63,6 +63,7 @@ struct recv_block *recv_block_new(struct lane *l, const struct lane_header *head
 		free(b);
 		return NULL;
 	}
+	b->report->job = lane_sink(l);
 	b->report->entry = header->entry;
 	b->report->attempt = header->attempt;
 	b->report->first_leaf = header->first_leaf;
@@ -264,6 +265,10 @@ void recv_block_freed(struct lane *l)
 		if (w->rx.state == LANE_STATE_WAIT_BLOCK && !begin_block(w, &header))
 			continue;
 		channel_resume(w->channel);
+	}
+	if (l->sink) {
+		send_fill(l);
+		send_pump(l);
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
  * Inside of the receiving half of a lane: lane_recv.c (the stream), lane_grants.c, lane_write.c (blocks of big files),
- * lane_compare.c (copy -c and verify), lane_unpack.c (small files). Lane's thread only.
+ * lane_compare.c (copy -c and verify), lane_unpack.c (small files), lane_copy.c (what comes from the same lane's
+ * sending half). Lane's thread only.
  */
 #ifndef HAUL_AGENT_LANE_RECV_PARTS_H
 #define HAUL_AGENT_LANE_RECV_PARTS_H
@@ -43,6 +44,8 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done);
 /* lane_compare.c */
 void recv_compare_bytes(struct recv_block *b);                      /* taken */
 void recv_compare_start(struct recv_block *b, struct block *block); /* both taken */
+/* b is taken; block is taken, or NULL: one of the lane's. False: it waits for memory. */
+bool recv_compare_soon(struct recv_block *b, const struct haul_digest *digests, struct block *block);
 void recv_digests_arrived(struct wire *w, const struct lane_update *up);
 
 /* lane_unpack.c */

@@ -10,7 +10,7 @@
  * The block whose read is the last of the file is sent only after the file was found unchanged, so the receiver can
  * never complete a mixture of two states.
  */
-#include "agent/lane_parts.h"
+#include "agent/lane_send_parts.h"
 
 #include "engine/hash_tree.h"
 #include "engine/small_file.h"
@@ -22,28 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum send_part { PART_HEADER, PART_LEAF, PART_DIGEST, PART_ALL_DIGESTS, PART_PACK };
-
-struct send_block {
-	struct list link;
-	struct lane *lane;
-	struct lane_op op;
-	uv_work_t pool;
-	struct send_work work;
-	struct block *block; /* NULL: zeros */
-	struct lane_header header;
-	uint8_t header_bytes[LANE_HEADER_BYTES];
-	struct lane_report *report; /* posted before the last of it leaves, see send_report(); then NULL */
-	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
-	enum send_part part;
-	uint32_t leaf;
-	uint32_t leaf_at;  /* bytes of it that are hashed */
-	const uint8_t *at; /* of the part in work */
-	size_t left;
-	uint32_t pack_offset; /* in the block: where the item table starts */
-};
-
-static void send_block_free(struct send_block *b)
+void send_block_free(struct send_block *b)
 {
 	if (b->block)
 		block_put(b->block);
@@ -250,7 +229,7 @@ static void pack_in_pool(uv_work_t *work)
  * The main loop hears of a block before the receiver can have it whole, so that no RESULT is ever ahead of the root it
  * speaks of.
  */
-static void send_report(struct send_block *b)
+void send_report(struct send_block *b)
 {
 	struct lane_report *r = b->report;
 
@@ -343,7 +322,9 @@ static bool may_fill(struct lane *l)
 
 void send_fill(struct lane *l)
 {
-	while (l->phase == LANE_RUNNING && l->wire && may_fill(l) && engine_has_room(l->engine, false) && take_one(l))
+	/* A lane that copies lets its receiving half have memory first. */
+	while (l->phase == LANE_RUNNING && (l->wire || l->sink) && list_is_empty(&l->hungry) && may_fill(l) &&
+	       engine_has_room(l->engine, false) && take_one(l))
 		;
 }
 
@@ -356,7 +337,7 @@ static void part_set(struct send_block *b, enum send_part part, const void *at, 
 	b->left = len;
 }
 
-static void hash_leaf(struct send_block *b, uint32_t leaf)
+void send_hash_leaf(struct send_block *b, uint32_t leaf)
 {
 	uint32_t bytes = lane_leaf_bytes(&b->header, leaf);
 	struct haul_digest *digest = &b->digests[leaf];
@@ -405,7 +386,7 @@ static void part_first(struct send_block *b)
 	part_set(b, PART_HEADER, b->header_bytes, LANE_HEADER_BYTES);
 	if (b->header.type == LANE_DIGESTS || b->header.flags & LANE_ZERO) {
 		for (uint32_t i = 0; i < b->header.leaf_count; i++)
-			hash_leaf(b, i);
+			send_hash_leaf(b, i);
 	}
 	if (b->header.type != LANE_BLOCK || b->header.flags & LANE_ZERO)
 		send_report(b);
@@ -519,6 +500,10 @@ static bool next_block(struct lane *l)
 
 void send_pump(struct lane *l)
 {
+	if (l->sink) {
+		copy_pump(l);
+		return;
+	}
 	/* A wire is dropped only when the lane fails, and then nothing is being sent. */
 	while (l->wire && l->wire->channel && (l->phase == LANE_RUNNING || l->phase == LANE_FINISHING)) {
 		if (!l->sending && !next_block(l))

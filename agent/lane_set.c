@@ -52,14 +52,20 @@ void lane_set_open(struct lane_set *s)
 	s->job.owner = s;
 }
 
+static void has_started(struct lane_set *s, struct lane *l, unsigned number)
+{
+	s->lanes[number] = l;
+	s->was_started[number] = true;
+	s->started++;
+}
+
 static haul_status start(struct lane_set *s, unsigned number, struct channel_parts *parts, struct haul_fault *fault)
 {
-	haul_status st = lane_start(&s->job, number, parts, &s->lanes[number], fault);
+	struct lane *l;
+	haul_status st = lane_start(&s->job, number, parts, &l, fault);
 
-	if (haul_ok(st)) {
-		s->started++;
-		s->was_started[number] = true;
-	}
+	if (haul_ok(st))
+		has_started(s, l, number);
 	return st;
 }
 
@@ -72,6 +78,24 @@ haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault)
 			lane_set_stop(s);
 			return st;
 		}
+	}
+	return HAUL_OK;
+}
+
+haul_status lane_set_start_copying(struct lane_set *from, struct lane_set *to, struct haul_fault *fault)
+{
+	assert(from->count == to->count);
+	for (unsigned i = 0; i < from->count; i++) {
+		struct lane *l;
+		haul_status st = lane_start_copying(&from->job, &to->job, i, &l, fault);
+
+		if (haul_failed(st)) {
+			lane_set_stop(from);
+			lane_set_stop(to);
+			return st;
+		}
+		has_started(from, l, i);
+		has_started(to, l, i);
 	}
 	return HAUL_OK;
 }

@@ -29,6 +29,12 @@ void lane_set_open(struct lane_set *s);
 HAUL_MUST_USE haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault);
 
 /*
+ * Both ends are here: start from's lanes, which are to's as well. On failure those started are stopping in both;
+ * on_ended comes to each whose `started` is not 0.
+ */
+HAUL_MUST_USE haul_status lane_set_start_copying(struct lane_set *from, struct lane_set *to, struct haul_fault *fault);
+
+/*
  * Server: whether this connection may join as lane `number` now; if so it is expected, and the next one is the next
  * epoch's. False: no such lane, another epoch than the next, or the lanes are ending.
  */

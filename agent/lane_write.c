@@ -24,6 +24,7 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 {
 	struct recv_block *b = list_item(op, struct recv_block, op);
 
+	b->lane->writes--;
 	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
 	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
 		b->report->type = LANE_FILE_FAILED;
@@ -34,14 +35,15 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 		recv_block_report(b);
 }
 
-/* One request per run of good leaves; a run the engine has no room for counts as bad and is asked for again. */
+/* Leaves of zeros have no block: a new partial reads as zeros there already. Else one request per run of good leaves; a
+ * run the engine has no room for counts as bad and is asked for again. */
 static void write_runs(struct recv_block *b)
 {
 	struct lane *l = b->lane;
 	uint32_t count = b->header.leaf_count, *bad = &b->report->bad_leaves;
 
 	b->writes_left = 1;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && b->block; i++) {
 		uint32_t first = i;
 		uint64_t len = 0;
 
@@ -56,6 +58,7 @@ static void write_runs(struct recv_block *b)
 			continue;
 		}
 		b->writes_left++;
+		l->writes++;
 		l->in_work++;
 	}
 	if (--b->writes_left == 0)
@@ -80,7 +83,6 @@ void recv_block_arrived(struct recv_block *b)
 		write_runs(b);
 }
 
-/* Leaves of zeros: a new partial reads as zeros there already. */
 void recv_zeros_arrived(struct wire *w, const struct lane_header *header)
 {
 	struct lane *l = w->lane;
@@ -92,14 +94,5 @@ void recv_zeros_arrived(struct wire *w, const struct lane_header *header)
 	}
 	for (uint32_t i = 0; i < header->leaf_count; i++)
 		leaf_digest_zeros(lane_leaf_bytes(header, i), &b->report->digests[i]);
-	b->held = held_get(l, header->entry, header->attempt);
-	if (!b->held) {
-		recv_block_free(b);
-		return;
-	}
-	b->held->in_work++;
-	if (b->held->grant->mode == GRANT_BYTES)
-		recv_compare_bytes(b);
-	else
-		recv_block_report(b);
+	recv_block_arrived(b);
 }

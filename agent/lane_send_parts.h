@@ -1,0 +1,33 @@
+/* Inside of the sending half of a lane, for lane_send.c and lane_copy.c. Lane's thread only. */
+#ifndef HAUL_AGENT_LANE_SEND_PARTS_H
+#define HAUL_AGENT_LANE_SEND_PARTS_H
+
+#include "agent/lane_parts.h"
+
+enum send_part { PART_HEADER, PART_LEAF, PART_DIGEST, PART_ALL_DIGESTS, PART_PACK };
+
+/* A unit of work from the queue until it has left. */
+struct send_block {
+	struct list link;
+	struct lane *lane;
+	struct lane_op op;
+	uv_work_t pool;
+	struct send_work work;
+	struct block *block; /* NULL: zeros */
+	struct lane_header header;
+	uint8_t header_bytes[LANE_HEADER_BYTES];
+	struct lane_report *report; /* posted before the last of it leaves, see send_report(); then NULL */
+	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
+	enum send_part part;
+	uint32_t leaf;
+	uint32_t leaf_at;  /* bytes of it that are hashed */
+	const uint8_t *at; /* of the part in work */
+	size_t left;
+	uint32_t pack_offset; /* in the block: where the item table starts */
+};
+
+void send_block_free(struct send_block *b);
+void send_hash_leaf(struct send_block *b, uint32_t leaf); /* fills digests[leaf] */
+void send_report(struct send_block *b);                   /* tell the main loop; digests are filled by now */
+
+#endif

@@ -69,6 +69,7 @@ int exit_class_of(haul_status st)
 	case HAUL_CODE_LINK_DANGLES:
 	case HAUL_CODE_LINK_LOOP:
 	case HAUL_CODE_LINK_LEADS_OUT:
+	case HAUL_CODE_SAME_FILE:
 		return EXIT_CLASS_ENTRIES;
 	}
 	return EXIT_CLASS_BUG;

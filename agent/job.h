@@ -24,6 +24,7 @@ struct job_entry {
 	uint32_t changes; /* enum change_bits */
 	bool has_offset;
 	uint64_t offset;
+	bool is_cloned;     /* it shares its source's extents; nobody has read it */
 	const char *detail; /* untrusted, or NULL */
 	size_t detail_len;
 };
@@ -32,13 +33,14 @@ struct job_totals {
 	uint64_t entries, files, bytes;     /* announced */
 	uint64_t proven, unchanged, failed; /* entries by outcome */
 	uint64_t files_proven, files_unchanged, files_failed;
-	uint64_t files_sent;     /* whose content crossed */
-	uint64_t bytes_skipped;  /* of `bytes`: there already */
-	uint64_t bytes_done;     /* of `bytes`: nothing more to do for them */
-	uint64_t leaves_moved;   /* read and sent, written, or compared: that it goes on */
-	uint64_t bytes_sent;     /* payload on the wire */
-	bool scan_is_complete;   /* `entries`, `files`, `bytes` are final */
-	struct haul_digest root; /* when the job has ended well */
+	uint64_t files_sent;                 /* whose content crossed */
+	uint64_t files_cloned, bytes_cloned; /* whose content is shared with the source; counted as unchanged too */
+	uint64_t bytes_skipped;              /* of `bytes`: there already */
+	uint64_t bytes_done;                 /* of `bytes`: nothing more to do for them */
+	uint64_t leaves_moved;               /* read and sent, written, or compared: that it goes on */
+	uint64_t bytes_sent;                 /* payload on the wire */
+	bool scan_is_complete;               /* `entries`, `files`, `bytes` are final */
+	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
 	bool is_durable;
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */

@@ -271,6 +271,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .flags = r->job->flags,
 				      .time_window_ns = r->job->modify_window_ns,
 				      .direct = r->job->direct,
+				      .may_clone = r->cfg.may_clone,
 				      .main = r->job->mailbox };
 	const struct commit_config commit = { .place = r->place,
 					      .no_sync = r->job->flags & JOB_NO_SYNC,

@@ -9,6 +9,7 @@
 #define HAUL_AGENT_RECEIVER_H
 
 #include "agent/job.h"
+#include "agent/recv_entry.h"
 #include "engine/owner.h"
 
 struct receiver;
@@ -20,6 +21,10 @@ struct receiver_config {
 	struct owner owner; /* of what arrives */
 	uint32_t umask;     /* taken off every mode; UINT32_MAX: nothing */
 	uint64_t rights;    /* certs/rights.h: what the sender may do here; all of them for a local user */
+	bool may_clone;     /* whole files may share their source's extents, unread, where it is known */
+	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */
+	bool (*origin_of)(void *ctx, uint64_t index, struct entry_origin *ret_origin);
+	void *origin_ctx;
 };
 
 /* Given: receiver_free() after on_end. */

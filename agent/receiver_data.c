@@ -105,6 +105,15 @@ static void explain_report(struct receiver *r, const struct recv_entry *e, const
 		explain_mode(r, e, reason, buffered_reason_text(reason));
 }
 
+static void explain_clone(struct receiver *r)
+{
+	if (r->clones_told)
+		return;
+	r->clones_told = true;
+	receiver_explain(r, "one file system that can share extents: files over 256 KiB are cloned, not read "
+			    "(--verify=transfer reads them)");
+}
+
 void receiver_on_opened(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
@@ -112,6 +121,11 @@ void receiver_on_opened(struct recv_entry *e)
 	r->in_threads--;
 	if (r->state != RECEIVER_RUNNING) {
 		receiver_check_end(r);
+		return;
+	}
+	if (haul_ok(e->code) && e->was_cloned) {
+		explain_clone(r);
+		receiver_commit(e, COMMIT_BIG);
 		return;
 	}
 	if (haul_ok(e->code)) {

@@ -139,7 +139,7 @@ void receiver_on_committed(struct recv_entry *e)
 	if (haul_failed(e->code))
 		e->outcome = OUTCOME_FAILED;
 	else if (e->commit != COMMIT_META && e->commit != COMMIT_DISCARD)
-		e->outcome = OUTCOME_PROVEN;
+		e->outcome = e->was_cloned ? OUTCOME_UNCHANGED : OUTCOME_PROVEN; /* nobody has read it */
 	if (r->state != RECEIVER_RUNNING) {
 		receiver_check_end(r);
 		return;

@@ -117,6 +117,9 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 		.kind = me->kind, .mode = mode_to_keep(e->receiver, me), .size = me->size, .mtime = me->mtime
 	};
 	e->is_sparse = me->flags & ENTRY_SPARSE;
+	if (e->receiver->cfg.origin_of &&
+	    !e->receiver->cfg.origin_of(e->receiver->cfg.origin_ctx, me->index, &e->origin))
+		e->origin.at.path = NULL;
 	e->path = join(e->dir->path, &me->name);
 	if (!e->path)
 		return HAUL_NO_MEMORY;

@@ -55,6 +55,7 @@ struct receiver {
 	uint64_t announced;
 	struct list waiting; /* big files whose turn has not come */
 	unsigned modes_told; /* --explain: what has been said, see explain_mode() */
+	bool clones_told;    /* --explain: that files are cloned */
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */

@@ -14,6 +14,7 @@
 
 #include "agent/grant.h"
 #include "agent/mail.h"
+#include "engine/follow.h"
 #include "engine/hash_tree.h"
 #include "peer-protocol/message.h"
 
@@ -36,6 +37,12 @@ enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AF
 struct receiver;
 struct store;
 struct commit;
+
+/* What an entry is read from, where its source is on this machine; held until the entry's result. */
+struct entry_origin {
+	struct source_place at;          /* path NULL: the source is elsewhere */
+	const struct entry_facts *facts; /* as announced */
+};
 
 /* A directory of the manifest while it or anything in it is in work. */
 struct dir_node {
@@ -71,6 +78,7 @@ struct recv_entry {
 	char *path;               /* below the job's root; owned, like the link target */
 	struct entry_facts facts; /* as announced: kind, mode (masked), size, mtime */
 	bool is_sparse;
+	struct entry_origin origin;
 	char *link_target;
 	size_t link_target_len;
 	/* by the store thread */
@@ -85,6 +93,7 @@ struct recv_entry {
 	struct grant *grant;
 	enum after_release after;
 	struct partial partial;
+	bool was_cloned;      /* the partial shares the source's extents: nothing will come for it */
 	struct disk_file old; /* DIGESTS, BYTES: what is there; fd -1 when closed */
 	struct hash_tree *tree;
 	struct haul_digest root;

@@ -282,6 +282,17 @@ void sender_free(struct sender *s)
 	free(s);
 }
 
+bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *ret_origin)
+{
+	const struct send_entry *e = index_map_get(&s->window, index);
+	const struct scan_source *from = e ? &s->sources[e->source] : NULL;
+
+	if (!e)
+		return false;
+	*ret_origin = (struct entry_origin){ .at = { from->root_fd, e->source_path, from->links }, .facts = &e->facts };
+	return true;
+}
+
 struct lane_set *sender_lanes(struct sender *s)
 {
 	return &s->lanes;

@@ -10,6 +10,7 @@
 #define HAUL_AGENT_SENDER_H
 
 #include "agent/job.h"
+#include "agent/recv_entry.h"
 #include "engine/scan.h"
 
 struct sender;
@@ -25,6 +26,9 @@ void sender_writable(struct sender *s); /* the link takes more */
 
 /* End it: on_end follows with this status once lanes and threads are gone. */
 void sender_stop(struct sender *s, haul_status why, const struct haul_fault *fault);
+
+/* What an announced entry is read from, for a receiver in this process; held until its RESULT. False: none such. */
+bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *ret_origin);
 
 struct lane_set *sender_lanes(struct sender *s);
 const struct job_totals *sender_totals(const struct sender *s);

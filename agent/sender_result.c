@@ -40,6 +40,13 @@ static haul_status settle(struct sender *s, const struct send_entry *e, enum ent
 	return job_settle(&s->totals, s->digest, e->index, &r, e->was_sent);
 }
 
+/* New content that nothing was sent for: a receiver on this machine had the file system share it. */
+static bool is_cloned(const struct send_entry *e, const struct entry_result *r)
+{
+	return e->facts.kind == ENTRY_FILE && r->outcome == OUTCOME_UNCHANGED && r->flags & RESULT_COMMITTED &&
+	       r->changes & (CHANGE_CREATED | CHANGE_CONTENT);
+}
+
 static void tell(struct sender *s, const struct send_entry *e, const struct entry_result *r)
 {
 	const struct job_entry je = { .path = e->path,
@@ -51,9 +58,12 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .changes = r->changes,
 				      .has_offset = r->flags & RESULT_HAS_OFFSET,
 				      .offset = r->offset,
+				      .is_cloned = is_cloned(e, r),
 				      .detail = r->detail.at,
 				      .detail_len = r->detail.len };
 
+	s->totals.files_cloned += je.is_cloned;
+	s->totals.bytes_cloned += je.is_cloned ? je.size : 0;
 	if (s->cfg.cb.on_entry)
 		s->cfg.cb.on_entry(s->cfg.ctx, &je);
 }

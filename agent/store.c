@@ -4,12 +4,14 @@
  */
 #include "agent/store.h"
 
+#include "agent/store_clone.h"
 #include "agent/store_verify.h"
 #include "certs/rights.h"
 #include "peer-protocol/lane_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool may(const struct store *s, uint64_t right)
@@ -165,6 +167,14 @@ static bool same_target(const struct store *s, const struct recv_entry *e)
 	return same;
 }
 
+static bool leads_to_seen(const struct recv_entry *e)
+{
+	struct stat st;
+
+	return e->origin.at.path && fstatat(e->origin.at.root_fd, e->origin.at.path, &st, 0) == 0 &&
+	       (uint64_t)st.st_dev == e->seen.device && (uint64_t)st.st_ino == e->seen.inode;
+}
+
 static void look_link(struct store *s, struct recv_entry *e)
 {
 	e->commit = COMMIT_LINK;
@@ -174,6 +184,10 @@ static void look_link(struct store *s, struct recv_entry *e)
 	}
 	if (e->has_seen && e->seen.kind == ENTRY_LINK && same_target(s, e)) {
 		verdict_result(e, OUTCOME_PROVEN);
+		return;
+	}
+	if (e->has_seen && leads_to_seen(e)) {
+		verdict_failed(e, HAUL_SAME_FILE); /* the link would take the place of what it leads to */
 		return;
 	}
 	if (e->has_seen ? !may_replace(s, e) : !may_create(s, e))
@@ -334,8 +348,11 @@ void store_look(struct store *s, struct recv_entry *e)
 static void open_content(struct store *s, struct recv_entry *e)
 {
 	const struct partial_config cfg = { .size = e->facts.size, .direct = s->cfg.direct, .is_sparse = e->is_sparse };
-	haul_status st = partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
+	haul_status st;
 
+	if (store_clone(s, e))
+		return;
+	st = partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
 	if (haul_failed(st))
 		e->code = st;
 }

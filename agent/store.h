@@ -14,13 +14,21 @@ struct store_config {
 	uint32_t flags; /* enum job_flags */
 	uint64_t time_window_ns;
 	enum direct_mode direct;
+	bool may_clone; /* entries with an origin may share its extents */
 	struct mailbox *main;
 };
+
+enum { STORE_PAIRS_MAX = 16 };
 
 struct store {
 	struct worker worker;
 	struct store_config cfg;
 	_Atomic uint64_t rights;
+	/* File systems between which nothing can be cloned; the thread's own. */
+	struct {
+		uint64_t from, to;
+	} unclonable[STORE_PAIRS_MAX];
+	unsigned unclonable_count;
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);
 	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */

@@ -36,6 +36,7 @@ static void transfer_over(struct transfer *t)
 	if (t->link)
 		control_link_close(t->link, NULL, NULL);
 	t->link = NULL;
+	transfer_local_leave(t);
 }
 
 static void on_leave_timeout(uv_timer_t *timer)
@@ -135,6 +136,8 @@ static void on_message(void *ctx, struct control_link *l, const struct message *
 		transfer_note(t, &m->note);
 		return;
 	case MSG_HELLO:
+		if (t->is_local && t->state == TRANSFER_NAMING)
+			transfer_send_job(t);
 		return;
 	default:
 		job_message(t, m);
@@ -169,7 +172,7 @@ static void on_link_end(void *ctx, struct control_link *l, haul_status why, cons
 	transfer_over(t);
 }
 
-static const struct control_link_callbacks link_callbacks = {
+const struct control_link_callbacks transfer_link_callbacks = {
 	.on_message = on_message,
 	.on_writable = on_writable,
 	.on_end = on_link_end,
@@ -193,7 +196,7 @@ static void on_dialled(void *ctx, struct dial_result *result, const struct haul_
 	t->address = result->address;
 	memcpy(t->peer_name, result->peer_name, sizeof(t->peer_name));
 	memcpy(t->device_id, result->device_id, sizeof(t->device_id));
-	control_link_set_callbacks(t->link, &link_callbacks, t);
+	control_link_set_callbacks(t->link, &transfer_link_callbacks, t);
 	if (t->state == TRANSFER_LEAVING) {
 		transfer_over(t);
 		return;
@@ -236,6 +239,8 @@ static void on_tick(uv_timer_t *timer)
 
 void transfer_close_job(struct transfer *t)
 {
+	if (t->is_local && !(t->own_end_is_over && transfer_local_is_over(t)))
+		return;
 	t->job_runs = false;
 	if (t->state == TRANSFER_RUNNING)
 		transfer_leave(t);
@@ -273,6 +278,10 @@ static void start(struct transfer *t)
 		transfer_leave(t);
 		return;
 	}
+	if (t->is_local) {
+		transfer_land(t);
+		return;
+	}
 	st = dial_start(&t->loop, &cfg, on_dialled, t, &t->dial, &fault);
 	if (haul_ok(st))
 		return;
@@ -297,6 +306,7 @@ static void transfer_close(struct transfer *t)
 {
 	sender_free(t->sender);
 	receiver_free(t->receiver);
+	transfer_local_free(t);
 	landing_close(&t->landing);
 	free_sources(t);
 	free(t->local_destination);
@@ -312,7 +322,8 @@ void transfer_run(const struct home *h, const struct transfer_request *req, cons
 	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1 };
 
 	*ret_report = (struct transfer_report){ .is_dry_run = req->dry_run };
-	t.is_push = req->destination->is_remote;
+	t.is_local = !req->destination->is_remote && !req->sources[0].is_remote;
+	t.is_push = req->destination->is_remote || t.is_local;
 	t.remote = t.is_push ? req->destination : &req->sources[0];
 	t.started_ns = t.last_ns = t.moved_ns = uv_hrtime();
 	if (haul_failed(open_loop(&t))) {

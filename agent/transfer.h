@@ -2,8 +2,8 @@
  * A transfer from the command line's point of view: one call that runs it and tells what happens through an observer.
  *
  * transfer_run() runs the local end in this process: it connects to the peer's hauld, opens the lanes, and is the
- * sending or the receiving end. It handles SIGINT, SIGTERM and SIGHUP while it runs. Observer calls come on the calling
- * thread.
+ * sending or the receiving end; with every place on this machine it runs both ends. It handles SIGINT, SIGTERM and
+ * SIGHUP while it runs. Observer calls come on the calling thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_H
 #define HAUL_AGENT_TRANSFER_H
@@ -16,6 +16,10 @@
 enum transfer_verb { TRANSFER_COPY, TRANSFER_VERIFY };
 enum transfer_direct { TRANSFER_DIRECT_AUTO, TRANSFER_DIRECT_ALWAYS, TRANSFER_DIRECT_NEVER };
 
+/* What every file has to be checked against. ANY: what is cheap; files that share extents with their source are not
+ * read. TRANSFER: each is read and hashed on its way. */
+enum transfer_proof { TRANSFER_PROOF_ANY, TRANSFER_PROOF_TRANSFER };
+
 struct transfer_request {
 	enum transfer_verb verb;
 	const struct place_spec *sources; /* at least 1 */
@@ -27,8 +31,9 @@ struct transfer_request {
 	bool follow_links;   /* -L */
 	bool exact;          /* verify --exact */
 	bool no_sync;
-	unsigned lanes;       /* 0: chosen */
-	uint32_t block_bytes; /* 0: chosen */
+	enum transfer_proof proof; /* --verify */
+	unsigned lanes;            /* 0: chosen */
+	uint32_t block_bytes;      /* 0: chosen */
 	enum transfer_direct direct;
 	enum device_kind source_device, destination_device; /* as the user says; DEVICE_UNKNOWN: found out */
 	uint64_t bandwidth_bytes_per_s;                     /* 0: unlimited */
@@ -66,6 +71,7 @@ struct transfer_entry {
 	enum entry_kind kind;
 	uint64_t size;
 	enum entry_outcome outcome;
+	bool is_cloned;   /* it shares its source's extents on disk: OUTCOME_UNCHANGED, nobody has read it */
 	uint32_t changes; /* enum change_bits of peer-protocol/message.h, repeated as TRANSFER_* below */
 	bool has_offset;
 	uint64_t offset;
@@ -109,6 +115,7 @@ struct transfer_report {
 	int reasons[TRANSFER_REASONS_MAX]; /* every class that occurred, in CLI.md's order of precedence */
 	size_t reason_count;
 	uint64_t files_total, files_sent, files_skipped, files_deleted, files_kept, files_failed; /* regular files */
+	uint64_t files_cloned; /* new, sharing their source's extents; of files_unread, neither sent nor skipped */
 	uint64_t entries_total, bytes_total, bytes_sent, bytes_reused;
 	uint64_t entries_deleted; /* of every kind */
 	uint64_t files_verified_transfer, files_verified_disk, files_unread;

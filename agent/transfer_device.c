@@ -105,6 +105,24 @@ void transfer_wish(struct transfer *t, struct msg_job *job)
 		job->flags |= JOB_NOTES;
 }
 
+void transfer_answer(struct transfer *t, const struct msg_job *job, struct msg_accept *ret_accept)
+{
+	struct policy_input in;
+	struct policy chosen;
+
+	device_book_open(&t->book);
+	t->other_device = (struct device_facts){ .kind = DEVICE_UNKNOWN };
+	(void)look_at(t, t->landing.root, &t->other_device);
+	device_book_close(&t->book);
+	device_facts_set_kind(&t->other_device, said_of(t, false));
+	*ret_accept = (struct msg_accept){ .device = t->other_device.kind, .root_exists = t->root_is_there };
+	device_facts_id(&t->other_device, ret_accept->disk_id);
+	in = input(t, t->other_device.kind, device_ids_equal(t->disk_id, ret_accept->disk_id));
+	policy_choose(&in, &chosen);
+	ret_accept->lanes = chosen.lanes < job->lanes ? chosen.lanes : job->lanes;
+	ret_accept->block_bytes = chosen.block_bytes < job->block_bytes ? chosen.block_bytes : job->block_bytes;
+}
+
 void transfer_agree(struct transfer *t, const struct msg_accept *m)
 {
 	struct policy_input in;
@@ -127,11 +145,18 @@ void transfer_explain_policy(struct transfer *t)
 
 	transfer_explain(t, "%s here: %s", t->is_push ? "source" : "destination",
 			 device_text(&t->device, part, sizeof(part)));
+	if (t->is_local)
+		transfer_explain(t, "destination here: %s", device_text(&t->other_device, part, sizeof(part)));
 	if (t->is_same_device)
 		transfer_explain(t, "both ends lie on the same disks");
-	transfer_explain(t, "%s; peer %s at %s", policy_text(&t->policy, part, sizeof(part)), t->peer_name,
-			 channel_address_text(control_link_channel(t->link)));
+	if (t->is_local)
+		transfer_explain(t, "%s; both ends here", policy_text(&t->policy, part, sizeof(part)));
+	else
+		transfer_explain(t, "%s; peer %s at %s", policy_text(&t->policy, part, sizeof(part)), t->peer_name,
+				 channel_address_text(control_link_channel(t->link)));
 	transfer_explain(t, "%s",
 			 t->is_push ? policy_read_text(&t->policy, part, sizeof(part))
 				    : policy_write_text(&t->policy, part, sizeof(part)));
+	if (t->is_local)
+		transfer_explain(t, "%s", policy_write_text(&t->policy, part, sizeof(part)));
 }

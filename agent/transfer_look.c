@@ -144,6 +144,12 @@ bool transfer_look_local(struct transfer *t)
 		return same_share(t) && look_local_destination(t);
 	for (size_t i = 0; i < t->req->source_count; i++)
 		look_local_source(t, &t->req->sources[i]);
+	if (t->source_count && t->is_local) {
+		t->rights = UINT64_MAX;
+		if (!look_local_destination(t))
+			return false;
+		transfer_local_suggest(t);
+	}
 	return t->source_count > 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c
- * (landing, JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report). One
- * thread.
+ * (landing, JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report),
+ * transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused). One thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_PARTS_H
 #define HAUL_AGENT_TRANSFER_PARTS_H
@@ -16,6 +16,8 @@
 #include "engine/device.h"
 
 /*
+ *  With both ends here DIALING and LOOKING need nobody: NAMING waits for the greeting of the other end in this process.
+ *
  *  DIALING --HELLO--> LOOKING --FOUND--> NAMING --FOUND--> STARTING --ACCEPT--> RUNNING --job's end--> LEAVING --> OVER
  *     +---------+------------+-------------+-------------- any failure, a signal -------------------------^
  */
@@ -42,7 +44,9 @@ struct transfer {
 	const struct transfer_request *req;
 	const struct transfer_observer *obs;
 	struct transfer_report *report;
-	bool is_push;
+	bool is_push;                 /* we send; so does a job with both ends here */
+	bool is_local;                /* both ends here */
+	struct transfer_local *local; /* the receiving one, once there is a job */
 	enum transfer_state state;
 	uv_loop_t loop;
 	struct mailbox mailbox;
@@ -72,7 +76,7 @@ struct transfer {
 	char *suggestion; /* verify: what may have been meant; owned */
 	/* what our end lies on, and what follows */
 	struct device_book book;
-	struct device_facts device;
+	struct device_facts device, other_device; /* the latter: a local job's destination */
 	uint8_t disk_id[DISK_ID_BYTES];
 	bool is_same_device; /* as the peer's */
 	struct policy policy;
@@ -85,8 +89,9 @@ struct transfer {
 	struct rate_limit limit;
 	struct sender *sender;
 	struct receiver *receiver;
-	bool job_runs;
-	bool was_refused; /* the peer sent ERROR: it has been told */
+	bool job_runs;        /* for a local job: either end does */
+	bool own_end_is_over; /* its on_end has come */
+	bool was_refused;     /* the peer sent ERROR: it has been told */
 	/* telling */
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
@@ -98,8 +103,9 @@ struct transfer {
 };
 
 /* transfer.c */
-void transfer_leave(struct transfer *t);                        /* nothing more to do: close and end the loop */
-void transfer_ask(struct transfer *t, const struct message *m); /* send; failure ends the transfer */
+extern const struct control_link_callbacks transfer_link_callbacks; /* ctx: the transfer */
+void transfer_leave(struct transfer *t);                            /* nothing more to do: close and end the loop */
+void transfer_ask(struct transfer *t, const struct message *m);     /* send; failure ends the transfer */
 
 /* transfer_look.c */
 bool transfer_look_local(struct transfer *t); /* false: told, and nothing is left to do */
@@ -107,8 +113,10 @@ void transfer_look_remote(struct transfer *t);
 void transfer_found(struct transfer *t, const struct msg_found *m);
 
 /* transfer_device.c */
-void transfer_look_device(struct transfer *t);                       /* blocking; before JOB */
-void transfer_wish(struct transfer *t, struct msg_job *job);         /* fill in what follows from the device */
+void transfer_look_device(struct transfer *t);               /* blocking; before JOB */
+void transfer_wish(struct transfer *t, struct msg_job *job); /* fill in what follows from the device */
+/* Both ends here: what the receiving one would answer to our JOB. Blocking. */
+void transfer_answer(struct transfer *t, const struct msg_job *job, struct msg_accept *ret_accept);
 void transfer_agree(struct transfer *t, const struct msg_accept *m); /* both ends are known: the job's policy */
 void transfer_explain_policy(struct transfer *t);
 void transfer_note(struct transfer *t, const struct msg_note *note);
@@ -117,7 +125,27 @@ void transfer_note(struct transfer *t, const struct msg_note *note);
 void transfer_land(struct transfer *t); /* facts are known: decide, tell, ask for names */
 void transfer_named(struct transfer *t, const struct msg_found *m);
 void transfer_accepted(struct transfer *t, const struct msg_accept *m);
-void transfer_close_job(struct transfer *t);
+void transfer_close_job(struct transfer *t); /* the job, or one end of a local one, has ended */
+void transfer_send_job(struct transfer *t);
+/* Exit codes of what cannot be opened are told; HAUL_CANCELLED: none is left. */
+haul_status transfer_open_sources(struct transfer *t);
+haul_status transfer_open_destination(struct transfer *t, struct haul_fault *fault); /* makes it; fills root_fd */
+/* What both kinds of ends start from. The callbacks are those of our own end. */
+void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *ret_config);
+
+/* transfer_local.c */
+void transfer_local_suggest(struct transfer *t); /* verify: what may have been meant */
+void transfer_local_open(struct transfer *t);    /* landed: make the other end; JOB follows its greeting */
+haul_status transfer_local_start_lanes(struct transfer *t, struct haul_fault *fault);
+/* Our own end is over: the other one stops, unless it is about to end well too. */
+void transfer_local_other_ended(struct transfer *t, haul_status st, const struct haul_fault *fault);
+bool transfer_local_is_over(const struct transfer *t);
+void transfer_local_leave(struct transfer *t); /* close its link */
+void transfer_local_free(struct transfer *t);
+
+/* transfer_self.c */
+/* Whether something would be copied onto itself, or into itself: told then. */
+bool transfer_is_onto_itself(struct transfer *t);
 
 /* transfer_tell.c */
 void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);

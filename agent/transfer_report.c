@@ -113,7 +113,9 @@ void transfer_fill_report(struct transfer *t)
 	r->files_total = all->files;
 	if (!t->req->dry_run)
 		r->files_sent = all->files_sent;
-	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent;
+	r->files_cloned = all->files_cloned;
+	r->bytes_reused = all->bytes_cloned;
+	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent - r->files_cloned;
 	r->files_failed =
 	    t->req->verb == TRANSFER_VERIFY ? t->files_told : all->files_failed; /* different is not failed */
 	r->entries_total = all->entries;
@@ -125,7 +127,7 @@ void transfer_fill_report(struct transfer *t)
 	r->job_root = all->root;
 	fill_limit(t, all);
 	r->cpu_s = (double)process_cpu_ms() / 1e3;
-	r->peer_cpu_s = (double)all->peer_cpu_ms / 1e3;
+	r->peer_cpu_s = t->is_local ? 0 : (double)all->peer_cpu_ms / 1e3; /* one process: counted already */
 	warn(t, r->specials[0], "fifo");
 	warn(t, r->specials[1], "socket");
 	warn(t, r->specials[2], "device");

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOCAL_SHARE "here" /* what JOB says where both ends are one process: the message wants a name */
 #define LANE_RECORDS_MAX (UINT64_C(1) << 24) /* docs/PROTOCOL.md "retirement"; HAUL_LANE_RECORDS makes it smaller */
 
 static char *join(const char *dir, const char *name)
@@ -130,15 +131,16 @@ static uint32_t job_flags(const struct transfer_request *req)
 	       (req->exact ? JOB_EXACT : 0u);
 }
 
-static void send_job(struct transfer *t)
+void transfer_send_job(struct transfer *t)
 {
 	struct job_source sources[MESSAGE_SOURCES_MAX];
 	struct message m = { .type = MSG_JOB };
+	const char *share = t->is_local ? LOCAL_SHARE : t->remote->share;
 
 	m.job = (struct msg_job){ .verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
 				  .direction = t->is_push ? JOB_PUSH : JOB_PULL,
 				  .flags = job_flags(t->req),
-				  .share = { t->remote->share, strlen(t->remote->share) },
+				  .share = { share, strlen(share) },
 				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9) };
 	transfer_look_device(t);
 	transfer_wish(t, &m.job);
@@ -149,7 +151,7 @@ static void send_job(struct transfer *t)
 		transfer_leave(t);
 		return;
 	}
-	if (t->is_push)
+	if (t->is_push && !t->is_local)
 		m.job.root = (struct text){ t->landing.root, strlen(t->landing.root) };
 	for (size_t i = 0; !t->is_push && i < t->source_count; i++) {
 		const struct landed *at = &t->landing.landed[i];
@@ -164,7 +166,7 @@ static void send_job(struct transfer *t)
 	transfer_ask(t, &m);
 }
 
-/* Pull: the landing names are looked up here. */
+/* Landing names that lie here. */
 static void look_names(struct transfer *t)
 {
 	bool *is_there = calloc(t->landing.count, sizeof(*is_there));
@@ -199,16 +201,19 @@ void transfer_land(struct transfer *t)
 		transfer_leave(t);
 		return;
 	}
-	if (suggested(t) || nothing_to_compare(t)) {
+	if (suggested(t) || nothing_to_compare(t) || (t->is_local && transfer_is_onto_itself(t))) {
 		transfer_leave(t);
 		return;
 	}
-	if (t->is_push) {
+	if (t->is_push && !t->is_local) {
 		ask_names(t);
 		return;
 	}
 	look_names(t);
-	send_job(t);
+	if (t->is_local)
+		transfer_local_open(t);
+	else
+		transfer_send_job(t);
 }
 
 void transfer_named(struct transfer *t, const struct msg_found *m)
@@ -222,7 +227,7 @@ void transfer_named(struct transfer *t, const struct msg_found *m)
 	for (size_t i = 0; i < known; i++)
 		is_there[i] = m->found[i + 1].state != FOUND_MISSING;
 	tell_landings(t, is_there, known);
-	send_job(t);
+	transfer_send_job(t);
 }
 
 /* ---- our end of the job ---- */
@@ -253,7 +258,7 @@ static haul_status open_source(struct transfer *t, size_t i, struct haul_fault *
 }
 
 /* Sources that cannot be opened are told and left out; none left: exit 2. */
-static haul_status open_sources(struct transfer *t)
+haul_status transfer_open_sources(struct transfer *t)
 {
 	t->scan_sources = calloc(t->source_count, sizeof(*t->scan_sources));
 	if (!t->scan_sources)
@@ -293,7 +298,7 @@ static haul_status make_path(const char *path, struct haul_fault *fault)
 	return st;
 }
 
-static haul_status open_destination(struct transfer *t, struct haul_fault *fault)
+haul_status transfer_open_destination(struct transfer *t, struct haul_fault *fault)
 {
 	bool is_writing = t->req->verb == TRANSFER_COPY && !t->req->dry_run;
 	const char *root = *t->landing.root ? t->landing.root : ".";
@@ -323,6 +328,9 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
+	t->own_end_is_over = true;
+	if (t->is_local)
+		transfer_local_other_ended(t, st, fault);
 	transfer_close_job(t);
 }
 
@@ -347,7 +355,7 @@ static uint64_t records_max(void)
 	return n && n < LANE_RECORDS_MAX ? n : LANE_RECORDS_MAX;
 }
 
-static void fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *cfg)
+void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *cfg)
 {
 	const struct policy *p = &t->policy;
 
@@ -393,13 +401,13 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 	struct receiver_config cfg = { .rights = UINT64_MAX, .owner = OWNER_NONE, .umask = UINT32_MAX };
 	haul_status st;
 
-	fill_config(t, m, &cfg.job);
+	transfer_fill_config(t, m, &cfg.job);
 	if (t->is_push) {
-		st = open_sources(t);
+		st = t->scan_sources ? HAUL_OK : transfer_open_sources(t);
 		return haul_failed(st) ? st
 				       : sender_new(&cfg.job, t->scan_sources, t->scan_source_count, &t->sender, fault);
 	}
-	st = open_destination(t, fault);
+	st = transfer_open_destination(t, fault);
 	cfg.root_fd = cfg.private_fd = t->root_fd;
 	return haul_failed(st) ? st : receiver_new(&cfg, &t->receiver, fault);
 }
@@ -437,7 +445,7 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 	if (t->receiver)
 		receiver_begin(t->receiver);
 	lanes = t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
-	st = lane_set_start(lanes, &fault);
+	st = t->is_local ? transfer_local_start_lanes(t, &fault) : lane_set_start(lanes, &fault);
 	if (haul_failed(st) && t->sender)
 		sender_stop(t->sender, st, &fault);
 	else if (haul_failed(st))

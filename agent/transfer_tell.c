@@ -15,7 +15,7 @@ const char *transfer_place(const struct place_spec *remote, const char *path, ch
 {
 	const char *slash = *path ? "/" : "";
 
-	if (!remote)
+	if (!remote || !remote->is_remote)
 		(void)snprintf(ret_text, cap, "%s", path);
 	else if (remote->peer)
 		(void)snprintf(ret_text, cap, "%s:%s%s%s", remote->peer, remote->share, slash, path);
@@ -210,6 +210,7 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 					   .kind = e->kind,
 					   .size = e->size,
 					   .outcome = e->outcome,
+					   .is_cloned = e->is_cloned,
 					   .changes = e->changes,
 					   .has_offset = e->has_offset,
 					   .offset = e->offset };

@@ -155,6 +155,7 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	t->follow_links = invocation_has(inv, OPT_FOLLOW);
 	t->exact = invocation_has(inv, OPT_EXACT);
 	t->no_sync = invocation_has(inv, OPT_NO_SYNC);
+	t->proof = invocation_value(inv, OPT_PROOF) ? TRANSFER_PROOF_TRANSFER : TRANSFER_PROOF_ANY;
 	t->direct = direct_of(invocation_value(inv, OPT_DIRECT));
 	t->want_entries = t->dry_run || t->verb == TRANSFER_VERIFY || invocation_has(inv, OPT_VERBOSE) ||
 			  invocation_has(inv, OPT_ITEMIZE) || invocation_has(inv, OPT_JSON);
@@ -175,18 +176,6 @@ static bool is_same_peer(const struct place_spec *a, const struct place_spec *b)
 	if (!a->peer != !b->peer)
 		return false;
 	return a->peer ? !strcmp(a->peer, b->peer) : !strcmp(a->host, b->host) && a->port == b->port;
-}
-
-static haul_status refuse_local(const struct copy_request *r, struct problem *problem)
-{
-	char from[HAUL_FAULT_TEXT_MAX / 4], to[HAUL_FAULT_TEXT_MAX / 4], remedy[HAUL_FAULT_TEXT_MAX];
-	bool is_verify = r->transfer.verb == TRANSFER_VERIFY;
-
-	(void)snprintf(remedy, sizeof(remedy), "Use %s %s %s, or name a peer: PEER:SHARE",
-		       is_verify ? "diff -r" : "cp -a", shell_word(r->places[0].text, from, sizeof(from)),
-		       shell_word(r->transfer.destination->text, to, sizeof(to)));
-	return problem_usage(problem, remedy, "%s within one machine is not in this version",
-			     is_verify ? "comparing" : "copying");
 }
 
 static haul_status check_shares(const struct copy_request *r, struct problem *problem)
@@ -216,7 +205,7 @@ static haul_status check_places(const struct copy_request *r, struct problem *pr
 		return problem_usage(problem, "Run haul on one of the two machines",
 				     "%s and %s are both remote: one side is this machine", one,
 				     shell_word(destination->text, other, sizeof(other)));
-	return !sources[0].is_remote && !destination->is_remote ? refuse_local(r, problem) : HAUL_OK;
+	return HAUL_OK;
 }
 
 static haul_status parse_places(struct copy_request *r, const struct invocation *inv, struct problem *problem)

@@ -97,7 +97,7 @@ void event_file(struct console *c, const struct transfer_entry *e)
 	json_path(&j, "path", e->path, strlen(e->path));
 	json_text(&j, "kind", entry_kind_text(e->kind));
 	json_uint(&j, "size", e->size);
-	json_text(&j, "outcome", outcome_text(e->outcome));
+	json_text(&j, "outcome", e->is_cloned ? "cloned" : outcome_text(e->outcome));
 	change_items(&j, e->changes);
 	if (e->has_offset)
 		json_uint(&j, "offset", e->offset);
@@ -123,6 +123,7 @@ static void done_files(struct json *j, const struct transfer_report *r)
 {
 	json_uint(j, "files_total", r->files_total);
 	json_uint(j, "files_sent", r->files_sent);
+	json_uint(j, "files_cloned", r->files_cloned);
 	json_uint(j, "files_skipped", r->files_skipped);
 	json_uint(j, "files_deleted", r->files_deleted);
 	json_uint(j, "entries_deleted", r->entries_deleted);

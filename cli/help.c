@@ -11,7 +11,7 @@
 static const char help_text[] = "haul copies files between machines on a LAN and checks every block on arrival.\n"
 				"\n"
 				"Files\n"
-				"  copy SRC... DST       between this machine and a peer, either way\n"
+				"  copy SRC... DST       between this machine and a peer, or within this machine\n"
 				"  verify SRC DST        compare by content, reading every byte of both sides\n"
 				"  remove PATH...        delete on this machine, several at a time, guarded\n"
 				"  list [PEER:[SHARE[/PATH]]]   peers, a peer's shares, or what lies there\n"

@@ -64,20 +64,20 @@ static void add_totals(struct text *t, const struct summary_request *req, const 
 
 static void add_sent(struct text *t, bool *is_first, const struct summary_request *req, const struct transfer_report *r)
 {
+	const char *how = req->is_local ? "hashed as it was read" : "checked on arrival";
 	char checked[SIZE_TEXT_MAX];
 
 	if (r->is_dry_run) {
 		clause(t, is_first, r->files_sent, "would be sent, nothing was changed");
 		return;
 	}
-	clause(t, is_first, r->files_sent, "sent");
+	clause(t, is_first, r->files_sent, req->is_local ? "copied" : "sent");
 	if (!r->files_sent)
 		return;
 	if (r->files_verified_transfer >= r->files_sent)
-		add(t, ", every block checked on arrival");
+		add(t, ", every block %s", how);
 	else
-		add(t, ", %s of them with every block checked on arrival",
-		    count_text(r->files_verified_transfer, checked));
+		add(t, ", %s of them with every block %s", count_text(r->files_verified_transfer, checked), how);
 	add(t, r->is_durable ? ", durable" : req->no_sync ? ", not made durable (--no-sync)" : ", not all durable");
 	if (!r->files_verified_disk)
 		add(t, ", not read back from disk");
@@ -87,8 +87,12 @@ static void add_sent(struct text *t, bool *is_first, const struct summary_reques
 
 static void add_skipped(struct text *t, bool *is_first, const struct transfer_report *r)
 {
-	uint64_t unread = r->files_unread < r->files_skipped ? r->files_unread : r->files_skipped;
+	uint64_t unread = r->files_unread - (r->files_cloned < r->files_unread ? r->files_cloned : r->files_unread);
 
+	if (unread > r->files_skipped)
+		unread = r->files_skipped;
+	if (r->files_cloned)
+		clause(t, is_first, r->files_cloned, "cloned: same extents on disk, not read");
 	if (r->files_skipped > unread)
 		clause(t, is_first, r->files_skipped - unread, "equal by hash tree, both sides read");
 	if (unread)

@@ -168,10 +168,16 @@ static void be_strict(const struct transfer_view *v, struct transfer_report *r)
 	r->reason_count = 1;
 }
 
+static bool is_local(const struct transfer_request *r)
+{
+	return !r->destination->is_remote && !r->sources[0].is_remote;
+}
+
 int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 {
 	struct summary_request req = { .verb = v->request->verb,
 				       .no_sync = v->request->no_sync,
+				       .is_local = is_local(v->request),
 				       .check_again = *v->check_again ? v->check_again : NULL };
 	char text[SUMMARY_TEXT_MAX];
 

@@ -14,12 +14,15 @@ static const struct verb_def verbs[] = {
 	  .min = 2,
 	  .max = OPERANDS_ANY,
 	  .usage = "haul copy [OPTION]... SRC... DST",
-	  .purpose = "Copy files and trees between this machine and a peer, either way. Every block\n"
-		     "is checked on arrival, and a file appears under its name only whole and durable.\n"
-		     "What is there already with the same size and time is left alone.\n",
+	  .purpose = "Copy files and trees between this machine and a peer, or within this machine.\n"
+		     "Every block is checked; a file appears under its name only whole and durable.\n"
+		     "What is there already with the same size and time is left alone. Where a file\n"
+		     "system can share extents, a copy within this machine is instant for files over\n"
+		     "256 KiB; --verify=transfer has them read.\n",
 	  .examples = "  haul copy Footage nas:inbox/day1      lands as nas:inbox/day1/Footage\n"
 		      "  haul copy Footage/ nas:inbox/day1     its contents into day1\n"
 		      "  haul copy nas:projects/cut7.mov .     from the peer to here\n"
+		      "  haul copy Footage /mnt/backup         within this machine\n"
 		      "  haul copy -n Footage nas:inbox        say what would be done, change nothing\n"
 		      "  haul copy -c Footage nas:inbox        compare by content, repair what differs\n" },
 	{ .name = "sync", .verb = VERB_SYNC, .usage = "haul sync SRC DST" },
@@ -43,8 +46,8 @@ static const struct verb_def verbs[] = {
 	  .min = 2,
 	  .max = 2,
 	  .usage = "haul verify [OPTION]... SRC DST",
-	  .purpose = "Compare two trees or files, one here and one on a peer, by hash tree: every byte\n"
-		     "of both is read, nothing is changed. SRC and DST are compared themselves: write\n"
+	  .purpose = "Compare two trees or files, here or on a peer, by hash tree: every byte of\n"
+		     "both is read, nothing is changed. SRC and DST are compared themselves: write\n"
 		     "where the copy landed, not into what it was copied. Exit 4 when content differs.\n",
 	  .examples = "  haul verify Footage nas:inbox/day1/Footage\n"
 		      "  haul verify --exact nas:projects/cut7 ./cut7\n" },

@@ -72,6 +72,15 @@ HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, cons
 					 struct partial *ret_partial, struct haul_fault *fault);
 
 /*
+ * Give the new partial the extents of another file of its size instead of bytes (FICLONE): nothing is read or written.
+ *
+ * source_fd   borrowed; open for reading. What is in the page cache of it is flushed by the kernel first.
+ * HAUL_CROSS_DEVICE   never between these two file systems, or not on this one. HAUL_UNSUPPORTED: not these two files.
+ * After either the partial is as it was.
+ */
+HAUL_MUST_USE haul_status partial_clone(struct partial *f, int source_fd);
+
+/*
  * A whole small file in one go: create, write `len` bytes, owner, mode and mtime; not synced, descriptor closed.
  * ret_partial names it (file.fd is -1) for partial_publish().
  */

@@ -50,6 +50,7 @@
 	X(LINK_DANGLES, 119, "a symbolic link that leads nowhere")                                                     \
 	X(LINK_LOOP, 120, "a symbolic link that leads in a circle")                                                    \
 	X(LINK_LEADS_OUT, 121, "a symbolic link that leads out of the share")                                          \
+	X(SAME_FILE, 122, "source and destination are one file")                                                       \
 	/* peer-protocol 200..299 */                                                                                   \
 	X(BAD_FRAME, 200, "malformed frame")                                                                           \
 	X(BAD_MOVE, 201, "message not allowed in this state")                                                          \

@@ -55,10 +55,10 @@ untouched() {
 	untouched
 }
 
-# That an option was taken shows in what is found wrong next: both places local.
+# That an option was taken shows in what is found wrong next: both places remote.
 taken() {
-	expect 1 haul copy "$@" file other
-	err_has "within one machine is not in this version" "cp -a file other"
+	expect 1 haul copy "$@" nas:file other:file
+	err_has "nas:file and other:file are both remote"
 }
 
 @test "what this version has is taken, in every spelling; the letters of rsync habit change nothing" {
@@ -67,8 +67,8 @@ taken() {
 	taken -avhP -nc
 	taken --lanes 2 --bwlimit 10MB
 	taken --progress never --direct auto
-	expect 1 haul verify --exact -av file other
-	err_has "diff -r file other"
+	expect 1 haul verify --exact -av nas:file other:file
+	err_has "are both remote"
 	untouched
 }
 
@@ -102,9 +102,9 @@ taken() {
 }
 
 @test "a name never becomes an option, nor a terminal's command" {
-	expect 1 haul copy -- --lanes -n
-	err_has "cp -a --lanes -n"
-	expect 1 haul copy $'evil\033[31m\nname' other
+	expect 2 haul copy -- --lanes -n
+	err_has "--lanes: no such file"
+	expect 2 haul copy $'evil\033[31m\nname' other
 	err_has 'evil\x1B[31m\nname'
 	check "$(wc -l <"$T/err")" -eq 1
 	expect 1 haul $'\033]0;title\007'
@@ -112,7 +112,7 @@ taken() {
 }
 
 @test "--json: the last line is done, also after a usage error" {
-	for args in "copy" "copy file nas:" "copy --nonsense" "nonsense" "sync a b" "verify a b" "copy --lanes=0 a nas:b"; do
+	for args in "copy" "copy file nas:" "copy --nonsense" "nonsense" "sync a b" "verify a:x b:y" "copy --lanes=0 a nas:b"; do
 		# shellcheck disable=SC2086 # words
 		expect 1 haul --json $args
 		done_is exit 1 reasons '[1]' files_total 0 verified false durable false
@@ -256,25 +256,25 @@ haul_b_home() {
 	check "$(head -n 1 "$T/err")" = "from the environment: --connect-timeout=3"
 	HAUL_OPTION_LANES=many expect 1 haul copy file nas:inbox
 	err_has --lanes=many
-	HAUL_OPTION_LANES=many expect 1 haul copy --lanes 2 file other
-	err_has "cp -a"
+	HAUL_OPTION_LANES=many expect 1 haul copy --lanes 2 nas:file other:file
+	err_has "are both remote"
 	for name in DELETE MAX_DELETE YES DRY_RUN INPLACE NO_SYNC ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do
 		expect 1 env "HAUL_OPTION_$name=1" "$HAUL" copy file nas:inbox
 		err_has "HAUL_OPTION_$name is not taken from the environment"
 	done
 	expect 1 env HAUL_OPTION_NOSUCH=1 "$HAUL" copy file nas:inbox
 	err_has HAUL_OPTION_NOSUCH
-	HAUL_OPTION_JSON=1 expect 1 haul copy file other
+	HAUL_OPTION_JSON=1 expect 1 haul copy file file
 	done_is exit 1
 }
 
 @test "NO_COLOR, and no colour off a terminal" {
 	need_tool script
-	expect 1 haul copy file other
+	expect 1 haul copy file file
 	check "$(grep -c $'\033' "$T/err")" -eq 0
-	TERM=xterm script -qec "'$HAUL' copy file other" /dev/null </dev/null >"$T/tty" || true
+	TERM=xterm script -qec "'$HAUL' copy file file" /dev/null </dev/null >"$T/tty" || true
 	grep -q $'\033\[31m' "$T/tty"
-	NO_COLOR=1 TERM=xterm script -qec "'$HAUL' copy file other" /dev/null </dev/null >"$T/tty" || true
+	NO_COLOR=1 TERM=xterm script -qec "'$HAUL' copy file file" /dev/null </dev/null >"$T/tty" || true
 	check "$(grep -c $'\033\[31m' "$T/tty")" -eq 0
 }
 

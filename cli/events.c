@@ -119,6 +119,22 @@ void event_deleted(struct console *c, const char *path, enum entry_kind kind)
 	json_close(&j);
 }
 
+void event_moved(struct console *c, const char *from, const char *to, enum entry_kind kind)
+{
+	struct json j;
+
+	if (!c->is_json)
+		return;
+	json_open(&j, c->out, "file");
+	json_path(&j, "path", from, strlen(from));
+	json_path(&j, "destination", to, strlen(to));
+	json_text(&j, "kind", entry_kind_text(kind));
+	json_list(&j, "changes");
+	json_text(&j, NULL, "renamed");
+	json_list_end(&j);
+	json_close(&j);
+}
+
 static void done_files(struct json *j, const struct transfer_report *r)
 {
 	json_uint(j, "files_total", r->files_total);
@@ -127,6 +143,7 @@ static void done_files(struct json *j, const struct transfer_report *r)
 	json_uint(j, "files_skipped", r->files_skipped);
 	json_uint(j, "files_deleted", r->files_deleted);
 	json_uint(j, "entries_deleted", r->entries_deleted);
+	json_uint(j, "entries_renamed", r->entries_renamed);
 	json_uint(j, "files_kept", r->files_kept);
 	json_uint(j, "files_failed", r->files_failed);
 	json_uint(j, "entries_total", r->entries_total);

@@ -13,6 +13,9 @@ void event_file(struct console *c, const struct transfer_entry *e);
 /* `file` of an entry that was removed, or would be; path as a user would type it. */
 void event_deleted(struct console *c, const char *path, enum entry_kind kind);
 
+/* `file` of an entry that was renamed, or would be; paths as above. */
+void event_moved(struct console *c, const char *from, const char *to, enum entry_kind kind);
+
 /* `done`, with every field, always the last line. */
 void event_done(struct console *c, const struct transfer_report *r);
 

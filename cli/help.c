@@ -13,6 +13,7 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"Files\n"
 				"  copy SRC... DST       between this machine and a peer, or within this machine\n"
 				"  verify SRC DST        compare by content, reading every byte of both sides\n"
+				"  move SRC... DST       rename on this machine; nothing is replaced\n"
 				"  remove PATH...        delete on this machine, several at a time, guarded\n"
 				"  list [PEER:[SHARE[/PATH]]]   peers, a peer's shares, or what lies there\n"
 				"This machine\n"
@@ -40,7 +41,7 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"  haul copy -n Footage/ nas:inbox/day1            say what would be done\n"
 				"  haul verify Footage nas:inbox/day1/Footage      exit 4 when anything differs\n"
 				"\n"
-				"Not in this version: sync, move, hash, diagnose.\n"
+				"Not in this version: sync, hash, diagnose.\n"
 				"Exit: 0 done, 1 usage, 2 no source, 3 some failed, 4 content differs,\n"
 				"5 not reachable, 6 not allowed, 7 no space, 8 sources changed, 10 haul failed.\n";
 
@@ -50,9 +51,10 @@ static bool is_shown(const struct option_def *o, enum verb verb)
 }
 
 /* "-n, --dry-run" and "--lanes=N"; choices as far as this version has them. */
-static void option_line(struct console *c, const struct option_def *o)
+static void option_line(struct console *c, const struct option_def *o, enum verb verb)
 {
 	char left[64], words[64] = "";
+	bool lacks_some = !o->later_verbs || o->later_verbs & verb;
 	size_t used;
 
 	for (const char *w = o->words; w;) {
@@ -60,7 +62,7 @@ static void option_line(struct console *c, const struct option_def *o)
 		size_t len = end ? (size_t)(end - w) : strlen(w);
 
 		used = strlen(words);
-		if (!option_has_word(o->later, w, len))
+		if (!lacks_some || !option_has_word(o->later, w, len))
 			(void)snprintf(words + used, sizeof(words) - used, "%s%.*s", used ? "|" : "", (int)len, w);
 		w = end ? end + 1 : NULL;
 	}
@@ -85,7 +87,7 @@ static int help_of_verb(const struct verb_def *verb, struct console *c)
 	console_out(c, "\nOptions\n");
 	for (size_t i = 0; i < count; i++)
 		if (is_shown(&table[i], verb->verb))
-			option_line(c, &table[i]);
+			option_line(c, &table[i], verb->verb);
 	if (verb->verb & (VERB_COPY | VERB_VERIFY))
 		console_out(c, "  -a -r -l -p -t -o -g -A -X -z -h -P -W are accepted and change nothing.\n"
 			       "  HAUL_OPTION_NAME in the environment stands for --name.\n");

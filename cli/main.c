@@ -25,6 +25,8 @@ static int run_verb(const struct invocation *inv, struct console *c)
 	case VERB_COPY:
 	case VERB_VERIFY:
 		return run_transfer(inv, c);
+	case VERB_MOVE:
+		return run_move(inv, c);
 	case VERB_REMOVE:
 		return run_remove(inv, c);
 	case VERB_LIST:
@@ -38,7 +40,6 @@ static int run_verb(const struct invocation *inv, struct console *c)
 	case VERB_HELP:
 		return run_help(inv, c);
 	case VERB_SYNC:
-	case VERB_MOVE:
 	case VERB_HASH:
 	case VERB_DIAGNOSE:
 	case VERB_KEPT_FREE:
@@ -52,7 +53,7 @@ static void tell_environment(const struct invocation *inv, struct console *c)
 {
 	char text[HAUL_FAULT_TEXT_MAX];
 
-	if (inv->verb && inv->verb->verb & (VERB_COPY | VERB_VERIFY))
+	if (inv->verb && inv->verb->verb & (VERB_COPY | VERB_VERIFY | VERB_MOVE))
 		return;
 	if (*invocation_environment(inv, text, sizeof(text)))
 		console_note(c, "from the environment: %s", text);

@@ -8,6 +8,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define COPY VERB_COPY
+#define MOVE VERB_MOVE
 #define BOTH (VERB_COPY | VERB_VERIFY)
 #define NET (VERB_COPY | VERB_VERIFY | VERB_LIST)
 #define ANY (~0U)
@@ -29,19 +30,20 @@
 	}
 
 static const struct option_def options[] = {
-	{ OPT_DRY_RUN, "dry-run", 'n', .verbs = COPY | VERB_REMOVE, .is_flag_only = true,
+	{ OPT_DRY_RUN, "dry-run", 'n', .verbs = COPY | MOVE | VERB_REMOVE, .is_flag_only = true,
 	  .help = "one line per change that would be made; make none" },
 	{ OPT_CHECKSUM, "checksum", 'c', .verbs = COPY, .help = "compare by hash tree, not by size and time" },
 	{ OPT_MODIFY_WINDOW, "modify-window", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
 	  .help = "times this many seconds apart count as equal" },
 	{ OPT_FOLLOW, "copy-links", 'L', .verbs = BOTH, .help = "follow links instead of copying them" },
-	{ OPT_AS, "as", .value = VALUE_TEXT, .verbs = COPY, .is_flag_only = true, .hint = "NAME",
+	{ OPT_AS, "as", .value = VALUE_TEXT, .verbs = COPY | MOVE, .is_flag_only = true, .hint = "NAME",
 	  .help = "let a single SRC land under another name" },
 	{ OPT_EXACT, "exact", .verbs = VERB_VERIFY, .help = "other metadata and what only DST has also make exit 4" },
 	{ OPT_NO_SYNC, "no-sync", .verbs = COPY, .is_flag_only = true,
 	  .help = "do not wait until the files are durable" },
-	{ OPT_ON_CONFLICT, "on-conflict", .value = VALUE_WORD, .verbs = COPY, .is_flag_only = true,
-	  .words = "replace|fail|number", .later = "fail|number", .help = "an existing file with other content" },
+	{ OPT_ON_CONFLICT, "on-conflict", .value = VALUE_WORD, .verbs = COPY | MOVE, .is_flag_only = true,
+	  .words = "replace|fail|number", .later = "fail|number", .later_verbs = COPY,
+	  .help = "an existing file with other content" },
 	{ OPT_PROOF, "verify", .value = VALUE_WORD, .verbs = COPY, .words = "transfer|disk", .later = "disk",
 	  .help = "what each file is checked against" },
 	{ OPT_ON_ERROR, "on-error", .value = VALUE_WORD, .verbs = COPY, .words = "continue|stop", .later = "stop",

@@ -64,10 +64,11 @@ struct option_def {
 	unsigned verbs;    /* enum verb bits it belongs to in this version */
 	bool is_flag_only; /* never from the environment: it destroys or skips */
 	bool may_repeat;
-	const char *words; /* VALUE_WORD: "transfer|disk" */
-	const char *later; /* those of `words` that this version lacks, "disk|..." */
-	const char *hint;  /* VALUE_TEXT: "RATE", for help */
-	const char *help;  /* one line for `haul help VERB`; NULL: not shown */
+	const char *words;    /* VALUE_WORD: "transfer|disk" */
+	const char *later;    /* those of `words` that this version lacks, "disk|..." */
+	unsigned later_verbs; /* the verbs it lacks them for; 0: all */
+	const char *hint;     /* VALUE_TEXT: "RATE", for help */
+	const char *help;     /* one line for `haul help VERB`; NULL: not shown */
 };
 
 const struct option_def *option_table(size_t *ret_count);

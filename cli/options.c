@@ -72,7 +72,7 @@ haul_status options_check_word(struct parser *p, const struct option_def *def, c
 	if (!value || !option_has_word(def->words, value, strlen(value)))
 		return problem_usage(p->problem, NULL, "--%s takes %s: write --%s=WORD", def->name,
 				     word_list(def->words, words, sizeof(words)), def->name);
-	if (option_has_word(def->later, value, strlen(value)))
+	if (!def->later_verbs && option_has_word(def->later, value, strlen(value)))
 		return options_refuse_later(p, options_shown(def, value, text, sizeof(text)));
 	return HAUL_OK;
 }
@@ -222,6 +222,9 @@ static haul_status fit_to_verb(struct parser *p)
 		/* Without a verb only what every verb has makes sense, and -h alone. */
 		if (!inv->verb)
 			fits = use->def->verbs == ~0U || (use->def->letter == 'h' && p->argc == 2);
+		if (fits && inv->verb && use->def->later_verbs & inv->verb->verb &&
+		    option_has_word(use->def->later, use->value, strlen(use->value)))
+			return options_refuse_later(p, options_shown(use->def, use->value, what, sizeof(what)));
 		if (fits)
 			inv->uses[kept++] = *use;
 		else if (!use->is_environment)

@@ -26,7 +26,19 @@ static const struct verb_def verbs[] = {
 		      "  haul copy -n Footage nas:inbox        say what would be done, change nothing\n"
 		      "  haul copy -c Footage nas:inbox        compare by content, repair what differs\n" },
 	{ .name = "sync", .verb = VERB_SYNC, .usage = "haul sync SRC DST" },
-	{ .name = "move", .verb = VERB_MOVE, .usage = "haul move SRC... DST" },
+	{ .name = "move",
+	  .verb = VERB_MOVE,
+	  .is_built = true,
+	  .min = 2,
+	  .max = OPERANDS_ANY,
+	  .usage = "haul move [OPTION]... SRC... DST",
+	  .purpose = "Move files and trees on this machine: one rename each, landing where copy lands.\n"
+		     "dir/ is emptied and stays. Where directories meet they become one. A name that is\n"
+		     "taken stays where it was and is named, exit 3. Nothing is ever deleted or lost.\n",
+	  .examples = "  haul move Footage archive             lands as archive/Footage\n"
+		      "  haul move Footage/ archive            its contents into archive\n"
+		      "  haul move -n Footage archive          say what would be renamed\n"
+		      "  haul move --on-conflict=number *.wav archive     a taken name becomes NAME 2\n" },
 	{ .name = "remove",
 	  .verb = VERB_REMOVE,
 	  .is_built = true,
@@ -115,12 +127,13 @@ static const struct verb_def verbs[] = {
 static const struct {
 	const char *foreign, *ours;
 } elsewhere[] = {
-	{ "cp", "copy" },        { "scp", "copy" },      { "rsync", "copy" },   { "put", "copy" },
-	{ "get", "copy" },       { "push", "copy" },     { "pull", "copy" },    { "upload", "copy" },
-	{ "download", "copy" },  { "check", "verify" },  { "cmp", "verify" },   { "diff", "verify" },
-	{ "compare", "verify" }, { "ls", "list" },       { "dir", "list" },     { "shares", "share" },
-	{ "rm", "remove" },      { "delete", "remove" }, { "rmdir", "remove" }, { "unlink", "remove" },
-	{ "peers", "peer" },     { "whoami", "id" },     { "status", "id" },
+	{ "cp", "copy" },        { "scp", "copy" },      { "rsync", "copy" }, { "put", "copy" },
+	{ "get", "copy" },       { "push", "copy" },     { "pull", "copy" },  { "upload", "copy" },
+	{ "download", "copy" },  { "check", "verify" },  { "cmp", "verify" }, { "diff", "verify" },
+	{ "compare", "verify" }, { "ls", "list" },       { "dir", "list" },   { "shares", "share" },
+	{ "mv", "move" },        { "rename", "move" },   { "rm", "remove" },  { "delete", "remove" },
+	{ "rmdir", "remove" },   { "unlink", "remove" }, { "peers", "peer" }, { "whoami", "id" },
+	{ "status", "id" },
 };
 
 const struct verb_def *verb_table(size_t *ret_count)

@@ -11,7 +11,7 @@ setup() {
 }
 
 # Lists as the contract words them, each split into what this version has and what it refuses.
-VERBS_LATER="sync move hash diagnose send receive pair discover jobs history retry report"
+VERBS_LATER="sync hash diagnose send receive pair discover jobs history retry report"
 IGNORED="a r l p t o g A X z h P W"
 LETTERS_BUILT="n v q c L i"
 LETTERS_LATER="u H S x D 0"

@@ -189,7 +189,8 @@ void send_file_drop(struct send_file *f)
 {
 	if (atomic_fetch_sub(&f->refs, 1) != 1)
 		return;
-	(void)disk_file_close(&f->file);
+	if (f->file.fd >= 0)
+		(void)disk_file_close(&f->file);
 	free(f->others);
 	free(f);
 }

@@ -28,6 +28,7 @@ struct send_file {
 	bool is_repair;
 	bool is_sparse; /* worth asking for holes */
 	uint64_t place; /* where on its disk it begins (engine/file_place.h); for queues in that order */
+	bool is_made_up; /* a probe's: whatever the block's memory holds is sent; the descriptor is -1 */
 	struct disk_file file;
 	uint64_t size; /* as announced; the leaves are counted from it */
 	/* Still to hand out: the rest of the range in turn, then the others. Guarded by the queue's lock. */

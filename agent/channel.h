@@ -98,6 +98,9 @@ const char *channel_address_text(const struct channel *ch);
 uv_loop_t *channel_loop(const struct channel *ch);
 const uint8_t *channel_device_id(const struct channel *ch); /* 32 bytes; once ready */
 
+/* The kernel's smoothed round trip to the peer, microseconds; 0: not known. */
+uint32_t channel_round_trip_us(const struct channel *ch);
+
 /* Bytes queued and not yet taken by the kernel. */
 size_t channel_queued(const struct channel *ch);
 

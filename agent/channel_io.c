@@ -315,3 +315,13 @@ size_t channel_queued(const struct channel *ch)
 		return 0;
 	return filling(ch)->len + uv_stream_get_write_queue_size((const uv_stream_t *)&ch->tcp);
 }
+
+uint32_t channel_round_trip_us(const struct channel *ch)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (ch->state != CHANNEL_READY || getsockopt(channel_socket(ch), IPPROTO_TCP, TCP_INFO, &info, &len))
+		return 0;
+	return info.tcpi_rtt;
+}

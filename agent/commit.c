@@ -8,6 +8,7 @@
  */
 #include "agent/commit.h"
 
+#include "agent/trace.h"
 #include "certs/rights.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void finish_contents(struct commit *c)
 		struct recv_entry *e = entry_at(pos);
 		haul_status st = HAUL_OK;
 
-		if (e->commit == COMMIT_BIG)
+		if (e->commit == COMMIT_BIG || (e->commit == COMMIT_PROBE && e->partial.name[0]))
 			st = partial_finish(&e->partial, &e->facts, !c->cfg.no_sync, NULL);
 		else if (e->commit == COMMIT_SMALL)
 			st = all;
@@ -73,6 +74,7 @@ static bool still_may(const struct commit *c, const struct recv_entry *e)
 		return rights & RIGHT_META;
 	case COMMIT_DIRECTORY:
 	case COMMIT_DISCARD:
+	case COMMIT_PROBE:
 		return true;
 	}
 	return false;
@@ -95,6 +97,7 @@ static haul_status give_name(struct commit *c, struct recv_entry *e)
 	case COMMIT_META:
 		return place_set_meta(c->cfg.place, e->path, &e->seen, &e->facts);
 	case COMMIT_DISCARD:
+	case COMMIT_PROBE:
 		partial_discard(&e->partial);
 		return HAUL_OK;
 	}
@@ -136,7 +139,8 @@ static void sync_names(struct commit *c)
 	list_each (pos, &c->group) {
 		enum commit_kind kind = entry_at(pos)->commit;
 
-		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD) || entry_at(pos)->dir->is_fresh;
+		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD && kind != COMMIT_PROBE) ||
+		      entry_at(pos)->dir->is_fresh;
 	}
 	st = all ? place_sync_all(c->cfg.place) : sync_parents(c);
 	if (haul_ok(st))
@@ -161,7 +165,7 @@ static void report_group(struct commit *c)
 	while ((item = list_pop_front(&c->group))) {
 		struct recv_entry *e = entry_at(item);
 
-		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD;
+		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD && e->commit != COMMIT_PROBE;
 		e->commit_thread = c;
 		e->mail.deliver = deliver_committed;
 		mail_post(c->cfg.main, &e->mail);
@@ -169,20 +173,39 @@ static void report_group(struct commit *c)
 	c->count = c->small_count = 0;
 }
 
-/* What writes back and syncs is on the account; names are not. */
-static void timed(struct commit *c, void (*step)(struct commit *))
+static uint64_t group_bytes(struct commit *c)
 {
-	uint64_t start_ns = uv_hrtime();
+	uint64_t bytes = 0;
 
-	step(c);
-	atomic_fetch_add(&c->sync_ns, uv_hrtime() - start_ns);
+	list_each (pos, &c->group)
+		bytes += entry_at(pos)->facts.size;
+	return bytes;
 }
 
+/* One step for the whole group, in the trace; how long it took. */
+static uint64_t run_step(struct commit *c, void (*step)(struct commit *), enum trace_stage stage)
+{
+	struct trace_span span = { .stage = stage, .leaves = c->count, .start_ns = uv_hrtime() };
+
+	if (c->cfg.track) {
+		span.entry = list_is_empty(&c->group) ? 0 : entry_at(c->group.next)->index;
+		span.bytes = group_bytes(c);
+	}
+	step(c);
+	span.end_ns = uv_hrtime();
+	span.busy_ns = span.end_ns - span.start_ns;
+	trace_put(c->cfg.track, &span);
+	return span.busy_ns;
+}
+
+/* What writes back and syncs is on the account; names are not. */
 static void run_group(struct commit *c)
 {
-	timed(c, finish_contents);
-	give_names(c);
-	timed(c, sync_names);
+	uint64_t sync_ns = run_step(c, finish_contents, TRACE_SYNC);
+
+	(void)run_step(c, give_names, TRACE_COMMIT);
+	sync_ns += run_step(c, sync_names, TRACE_SYNC);
+	atomic_fetch_add(&c->sync_ns, sync_ns);
 	report_group(c);
 }
 
@@ -248,4 +271,6 @@ void commit_stop(struct commit *c)
 	c->flush_asked = true;
 	if (c->count)
 		run_group(c); /* what was complete is put in place rather than thrown away */
+	trace_track_close(c->cfg.track);
+	c->cfg.track = NULL;
 }

@@ -19,6 +19,7 @@ struct commit_config {
 	const _Atomic uint64_t *rights; /* of the sender, as they are now; held */
 	struct mailbox *main;
 	void (*on_committed)(struct recv_entry *e); /* main loop: committed, discarded, or e->code */
+	struct trace_track *track;                  /* the thread's; given, closed by commit_stop(); NULL: off */
 };
 
 struct commit {

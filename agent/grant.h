@@ -14,6 +14,7 @@ enum grant_mode {
 	GRANT_SMALL,   /* one item of a pack becomes a small file */
 	GRANT_DIGESTS, /* digests are compared with the file that is there */
 	GRANT_BYTES,   /* leaves are compared byte by byte with the file that is there */
+	GRANT_DROP,    /* a probe's blocks are checked, and that is all */
 };
 
 struct grant {

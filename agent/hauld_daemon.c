@@ -10,6 +10,7 @@
 #include "agent/listener.h"
 #include "agent/notify.h"
 #include "agent/server.h"
+#include "agent/trace.h"
 #include "certs/identity.h"
 #include "engine/base/log.h"
 
@@ -273,6 +274,15 @@ static void fill_server(struct hauld_daemon *d, const struct hauld_options *o)
 	load_lists(d);
 }
 
+static void close_trace(struct hauld_daemon *d)
+{
+	struct haul_fault fault;
+
+	if (haul_failed(trace_close(d->server.trace, &fault)))
+		haul_log(HAUL_LOG_WARNING, "%s", fault.text);
+	d->server.trace = NULL;
+}
+
 static haul_status daemon_open(struct hauld_daemon *d, const struct hauld_options *o, struct haul_fault *fault)
 {
 	haul_status st = o->is_system ? home_open_system(&d->home, fault) : home_open(&d->home, o->home, fault);
@@ -293,6 +303,8 @@ static haul_status daemon_open(struct hauld_daemon *d, const struct hauld_option
 		goto free_tls;
 	fill_server(d, o);
 	st = start_handles(d, fault);
+	if (haul_ok(st) && o->trace && haul_failed(trace_open(o->trace, &d->server.trace, fault)))
+		st = fault->status = HAUL_USAGE; /* a bad option, like any other */
 	if (haul_ok(st))
 		st = open_listeners(d, o, fault);
 	if (haul_failed(st))
@@ -301,6 +313,7 @@ static haul_status daemon_open(struct hauld_daemon *d, const struct hauld_option
 
 close_loop:
 	close_loop(d);
+	close_trace(d);
 	peers_free(&d->server.peers);
 	shares_free(&d->server.shares);
 free_tls:
@@ -362,6 +375,7 @@ void hauld_daemon_run(struct hauld_daemon *d)
 void hauld_daemon_free(struct hauld_daemon *d)
 {
 	close_loop(d);
+	close_trace(d);
 	peers_free(&d->server.peers);
 	shares_free(&d->server.shares);
 	tls_config_free(d->server.tls);

@@ -21,6 +21,7 @@ enum {
 	OPTION_SYSTEM,
 	OPTION_BACKEND,
 	OPTION_MEMORY,
+	OPTION_TRACE,
 	OPTION_HELP,
 	OPTION_VERSION,
 };
@@ -34,6 +35,7 @@ static const struct option known[] = {
 	{ "system", no_argument, NULL, OPTION_SYSTEM },
 	{ "backend", required_argument, NULL, OPTION_BACKEND },
 	{ "memory", required_argument, NULL, OPTION_MEMORY },
+	{ "trace", required_argument, NULL, OPTION_TRACE },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -43,7 +45,7 @@ static const struct option known[] = {
 const char *hauld_help(void)
 {
 	return "usage: hauld [--listen ADDR[:PORT]]... [--home DIR | --system]\n"
-	       "             [--memory SIZE] [-v]\n"
+	       "             [--memory SIZE] [--trace FILE] [-v]\n"
 	       "\n"
 	       "The haul agent: serves the shares of this machine to the devices it knows, in\n"
 	       "the foreground, until it is terminated. Shares and peers are set with haul share\n"
@@ -54,6 +56,7 @@ const char *hauld_help(void)
 	       "  --home DIR            use DIR instead of the user's own home of haul\n"
 	       "  --system              use /etc/haul and /var/lib/haul\n"
 	       "  --memory SIZE         for blocks in flight of all transfers (default 256M)\n"
+	       "  --trace FILE          a line of JSON per block and stage of every transfer\n"
 	       "  -v                    log more; twice for still more\n"
 	       "  -h, --help            this text\n"
 	       "  --version             the version\n"
@@ -187,6 +190,9 @@ static haul_status take_option(struct hauld_options *o, int option, const char *
 		return set_backend(o, optarg, "--backend", fault);
 	case OPTION_MEMORY:
 		return memory_size_parse(optarg, &o->budget_bytes, fault);
+	case OPTION_TRACE:
+		o->trace = optarg;
+		return HAUL_OK;
 	case OPTION_HELP:
 	case 'h':
 		o->wants_help = true;
@@ -210,7 +216,9 @@ static haul_status set_defaults(struct hauld_options *o, struct haul_fault *faul
 	const char *backend = getenv("HAUL_ENGINE");
 	haul_status st = HAUL_OK;
 
-	*o = (struct hauld_options){ .budget_bytes = default_budget_bytes };
+	*o = (struct hauld_options){ .budget_bytes = default_budget_bytes, .trace = getenv("HAUL_TRACE") };
+	if (o->trace && !*o->trace)
+		o->trace = NULL;
 	if (backend && *backend)
 		st = set_backend(o, backend, "HAUL_ENGINE", fault);
 	return st;

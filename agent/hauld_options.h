@@ -18,6 +18,7 @@ struct hauld_options {
 	bool is_system;
 	const char *backend; /* NULL, "ring", "threads" */
 	uint64_t budget_bytes;
+	const char *trace; /* --trace, HAUL_TRACE; NULL: none */
 	unsigned verbosity;
 	bool wants_help, wants_version;
 };

@@ -69,3 +69,14 @@ haul_status job_settle(struct job_totals *t, struct job_digest *digest, uint64_t
 		count(t, r, was_sent);
 	return st;
 }
+
+unsigned job_trace(const struct job_config *cfg, bool is_source)
+{
+	const struct trace_job_facts facts = { .is_source = is_source,
+					       .lanes = cfg->lanes,
+					       .blocks_per_lane = cfg->lane.blocks_per_lane,
+					       .block_bytes = cfg->lane.block_bytes,
+					       .session_id = cfg->lane.session_id };
+
+	return trace_job(cfg->lane.trace, &facts);
+}

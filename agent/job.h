@@ -68,6 +68,13 @@ HAUL_MUST_USE haul_status job_settle(struct job_totals *t, struct job_digest *di
 struct job_times job_times_say(const struct lane_times *t, uint64_t process_cpu_ms);
 struct lane_times job_times_heard(const struct job_times *m);
 
+/* What a probe moves (docs/PROTOCOL.md "6 JOB"). */
+struct job_probe {
+	uint64_t bytes;  /* sender: announced; receiver: at most */
+	int fd;          /* sender: what is read, from its beginning; held. -1: the bytes are made up */
+	bool is_to_disk; /* receiver: written to a partial that never gets a name; else dropped */
+};
+
 struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);
 	/* A source that could not be looked at or merged; sender's end only. */
@@ -91,9 +98,13 @@ struct job_config {
 	enum direct_mode direct;
 	enum policy_order order; /* sender: of files within the window */
 	uint64_t run_bytes;      /* sender: of one kind before the other has its turn; 0: a block each */
+	struct job_probe probe; /* verb JOB_PROBE */
 	struct job_callbacks cb;
 	void *ctx;
 };
+
+/* The job's line in the trace, if there is one; its number there. */
+unsigned job_trace(const struct job_config *cfg, bool is_source);
 
 enum {
 	JOB_WINDOW_RECORDS = 32768,         /* manifest records a receiver grants in advance */

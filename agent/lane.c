@@ -8,8 +8,6 @@
  */
 #include "agent/lane_parts.h"
 
-#include "engine/hash_tree.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,22 +87,6 @@ void lane_run(struct lane *l)
 	thread_cpu_now(&l->cpu_at_start);
 }
 
-void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest)
-{
-	uint64_t start_ns = uv_hrtime();
-
-	leaf_digest(data, len, ret_digest);
-	l->meter.times.digest += uv_hrtime() - start_ns;
-}
-
-void lane_digest_add(struct lane *l, struct leaf_stream *leaf, const void *data, size_t len)
-{
-	uint64_t start_ns = uv_hrtime();
-
-	leaf_stream_add(leaf, data, len);
-	l->meter.times.digest += uv_hrtime() - start_ns;
-}
-
 /* All but the inbox: the main loop may post until it has heard of the end (lane_free). */
 static void close_handles(struct lane *l)
 {
@@ -116,14 +98,10 @@ static void close_handles(struct lane *l)
 
 static void lane_over(struct lane *l)
 {
-	struct thread_cpu cpu;
-
 	lane_move(l, LANE_OVER);
 	close_handles(l);
-	thread_cpu_now(&cpu);
-	l->meter.times.cpu = cpu.cpu_ns - l->cpu_at_start.cpu_ns;
-	l->meter.times.ready = cpu.ready_ns - l->cpu_at_start.ready_ns;
-	l->ended->times = l->meter.times;
+	lane_account_end(l);
+	lane_trace_end(l);
 	if (l->sink) {
 		l->sink_ended->status = l->ended->status;
 		l->sink_ended->fault = l->ended->fault;
@@ -151,54 +129,14 @@ void lane_maybe_end(struct lane *l)
 	lane_over(l);
 }
 
-static bool is_starved(struct lane *l)
-{
-	list_each (pos, &l->wires) {
-		if (list_item(pos, struct wire, link)->is_starved)
-			return true;
-	}
-	return false;
-}
-
-/* What the lane sleeps for, if it sleeps now. */
-static enum lane_wait next_wait(struct lane *l, unsigned disk_requests)
-{
-	bool is_sending = l->job->role == LANE_SENDS;
-
-	if (l->is_waiting_for_rate)
-		return LANE_WAITS_FOR_RATE;
-	if (!l->sink && (is_sending ? l->sending != NULL : !is_starved(l)))
-		return LANE_WAITS_FOR_PEER;
-	if (is_sending && !l->in_work)
-		return LANE_WAITS_FOR_WORK;
-	return disk_requests ? LANE_WAITS_FOR_DISK : LANE_WAITS_FOR_FILES;
-}
-
-static enum disk_use disk_use(const struct lane *l, unsigned disk_requests)
-{
-	if (disk_requests)
-		return DISK_BUSY;
-	return l->job->role == LANE_SENDS && l->share.taken == l->share.count ? DISK_NO_ROOM : DISK_NO_INPUT;
-}
-
-/* Once a turn, before the loop sleeps: what was queued goes to the kernel, whoever queued it; then the account. */
+/* Once a turn, before the loop sleeps: the account, then what was queued goes to the kernel, whoever queued it. */
 static void on_prepare(uv_prepare_t *handle)
 {
 	struct lane *l = handle->data;
-	unsigned requests = l->engine ? engine_in_flight(l->engine) : 0;
-	const struct lane_turn turn = { .idle_ns = uv_metrics_idle_time(&l->loop),
-					.now_ns = uv_hrtime(),
-					.moved = l->moved,
-					.waits_for = next_wait(l, requests),
-					.disk = disk_use(l, requests),
-					.has_files = l->in_work > requests };
 
+	lane_account_turn(l);
 	if (l->engine)
 		engine_submit(l->engine);
-	if (l->sink)
-		copy_meter(l, &turn, requests);
-	else
-		lane_meter_turn(&l->meter, &turn);
 }
 
 static void on_engine(uv_poll_t *handle, int status, int events)
@@ -463,8 +401,10 @@ static void lane_main(void *arg)
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
-	lane_meter_start(&l->meter, uv_hrtime(), uv_metrics_idle_time(&l->loop));
-	l->sink_meter = l->meter;
+	lane_account_start(l);
+	lane_trace_begin(l);
+	if (l->job->makes_up)
+		lane_fill_blocks(l);
 	st = lane_open_engine(l, &fault);
 	if (haul_ok(st))
 		lane_first_step(l);

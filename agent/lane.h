@@ -21,6 +21,7 @@
 #include "agent/lane_meter.h"
 #include "agent/mail.h"
 #include "agent/rate_limit.h"
+#include "agent/trace.h"
 #include "engine/engine.h"
 #include "engine/pool.h"
 #include "peer-protocol/lane_frame.h"
@@ -92,7 +93,10 @@ struct lane_job {
 	struct block_budget *budget;
 	struct block_queue *queue; /* sending */
 	struct rate_limit *limit;
-	struct mailbox *main;   /* reports go here */
+	struct mailbox *main; /* reports go here */
+	struct trace *trace;  /* held; NULL: off */
+	unsigned trace_job;
+	bool makes_up;          /* sending: a probe's bytes; the blocks are filled once */
 	uint64_t records_max;   /* of a connection and direction; then a successor takes over */
 	struct tls_config *tls; /* client: to connect with */
 	struct sockaddr_storage address;

@@ -63,7 +63,7 @@ static void compare_leaves(struct recv_block *b, uint64_t got)
 		struct haul_digest digest;
 
 		if (len == lane_leaf_bytes(&b->header, i) && (uint64_t)i * HAUL_LEAF_BYTES + len <= got) {
-			lane_digest(b->lane, b->block->data + (size_t)i * HAUL_LEAF_BYTES, len, &digest);
+			lane_digest(b->lane, &b->check, b->block->data + (size_t)i * HAUL_LEAF_BYTES, len, &digest);
 			if (digest_equal(&digest, &b->report->digests[i]))
 				continue;
 		}
@@ -76,12 +76,15 @@ static void on_compare_read(struct lane_op *op, const struct engine_done *done)
 	struct recv_block *b = list_item(op, struct recv_block, op);
 
 	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
+	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
+	recv_trace(b, &b->disk, TRACE_READ);
 	if (haul_failed(done->status)) {
 		b->report->type = LANE_FILE_FAILED;
 		b->report->status = done->status;
 		b->report->os_errno = done->os_errno;
 	} else {
 		compare_leaves(b, done->bytes);
+		recv_trace(b, &b->check, TRACE_CHECK);
 	}
 	recv_block_report(b);
 }
@@ -102,6 +105,7 @@ void recv_compare_start(struct recv_block *b, struct block *block)
 	}
 	assert(len <= block->cap);
 	b->op.done = on_compare_read;
+	b->disk.start_ns = trace_now(l->recv_track);
 	st = engine_read(l->engine, b->held->grant->file, block->data, (size_t)len,
 			 b->header.first_leaf * HAUL_LEAF_BYTES, &b->op);
 	if (haul_failed(st)) {

@@ -43,6 +43,8 @@ void copy_meter(struct lane *l, const struct lane_turn *turn, unsigned requests)
 		from.waits_for = LANE_WAITS_FOR_PEER;
 		to.waits_for = LANE_WAITS_FOR_DISK;
 	}
+	from.if_over = from.waits_for;
+	to.if_over = to.waits_for;
 	from.disk = requests > l->writes ? DISK_BUSY : turn->disk;
 	to.disk = l->writes ? DISK_BUSY : DISK_NO_INPUT;
 	lane_meter_turn(&l->meter, &from);
@@ -198,6 +200,7 @@ static bool copy_one(struct lane *l)
 	l->sending = NULL;
 	if (!b->work.file || !atomic_load(&b->work.file->has_failed))
 		hand_over(l, b);
+	send_trace(b, &b->digest, TRACE_DIGEST);
 	send_block_free(b);
 	recv_block_freed(l); /* perhaps */
 	return true;

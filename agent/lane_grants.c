@@ -73,7 +73,7 @@ static bool mode_takes(enum grant_mode mode, enum lane_frame_type type)
 {
 	switch (type) {
 	case LANE_BLOCK:
-		return mode == GRANT_WRITE || mode == GRANT_BYTES;
+		return mode == GRANT_WRITE || mode == GRANT_BYTES || mode == GRANT_DROP;
 	case LANE_PACK:
 		return mode == GRANT_SMALL;
 	case LANE_DIGESTS:

@@ -24,6 +24,23 @@ void lane_meter_start(struct lane_meter *m, uint64_t now_ns, uint64_t idle_ns)
 	*m = (struct lane_meter){ .last = { .now_ns = now_ns, .idle_ns = idle_ns, .disk = DISK_NO_INPUT } };
 }
 
+/* Something arrived: it was the peer that was waited for. */
+static void settle(struct lane_meter *m)
+{
+	for (unsigned i = 0; i < LANE_WAITS; i++) {
+		m->since.waits[LANE_WAITS_FOR_PEER] += m->unsure[i];
+		m->unsure[i] = 0;
+	}
+}
+
+void lane_meter_end(struct lane_meter *m)
+{
+	for (unsigned i = 0; i < LANE_WAITS; i++) {
+		m->times.waits[i] += m->unsure[i];
+		m->unsure[i] = 0;
+	}
+}
+
 void lane_meter_turn(struct lane_meter *m, const struct lane_turn *turn)
 {
 	uint64_t elapsed = turn->now_ns - m->last.now_ns, slept = turn->idle_ns - m->last.idle_ns;
@@ -32,7 +49,12 @@ void lane_meter_turn(struct lane_meter *m, const struct lane_turn *turn)
 		slept = elapsed; /* two clocks, read one after the other */
 	m->since.wall += elapsed;
 	m->since.compute += elapsed - slept;
-	m->since.waits[m->last.waits_for] += slept;
+	if (m->last.if_over == m->last.waits_for)
+		m->since.waits[m->last.waits_for] += slept;
+	else
+		m->unsure[m->last.if_over] += slept;
+	if (turn->arrived != m->last.arrived)
+		settle(m);
 	m->since.disk[m->last.disk] += elapsed;
 	m->since.files += m->last.has_files ? elapsed : 0;
 	if (turn->moved != m->last.moved) {

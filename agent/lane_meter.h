@@ -47,20 +47,28 @@ struct lane_turn {
 	uint64_t now_ns;
 	uint64_t idle_ns; /* slept so far, in all */
 	uint64_t moved;   /* changes whenever anything of the lane went on */
+	uint64_t arrived; /* receiving: changes with every block or digest, not with the end */
 	enum lane_wait waits_for;
+	/*
+	 * What it will have waited for if nothing arrives any more: a receiving lane whose peer has sent all waits for
+	 * the last writes, and learns that only at the end. The same as waits_for where there is no doubt.
+	 */
+	enum lane_wait if_over;
 	enum disk_use disk;
 	bool has_files; /* small files are in work */
 };
 
 struct lane_meter {
 	struct lane_times times;
-	struct lane_times since; /* the last time something moved */
+	struct lane_times since;     /* the last time something moved */
+	uint64_t unsure[LANE_WAITS]; /* slept since the last arrival, by if_over */
 	struct lane_turn last;
 	bool has_begun;
 };
 
 void lane_meter_start(struct lane_meter *m, uint64_t now_ns, uint64_t idle_ns);
 void lane_meter_turn(struct lane_meter *m, const struct lane_turn *turn);
+void lane_meter_end(struct lane_meter *m); /* after the last turn: `times` is final */
 void lane_times_add(struct lane_times *sum, const struct lane_times *more);
 
 /*

@@ -75,7 +75,9 @@ struct lane {
 	struct lane_meter meter, sink_meter; /* the latter: of a lane that copies, for its receiving end */
 	unsigned writes;                     /* in flight, of all requests */
 	uint64_t moved;                      /* grows whenever something went on */
+	uint64_t arrived;                    /* receiving: blocks, leaves, packs, digests */
 	struct thread_cpu cpu_at_start;
+	struct trace_track *track, *recv_track; /* NULL: off; the latter: of what is received, the same or the sink's */
 };
 
 /* A grant as this lane holds it. */
@@ -99,10 +101,18 @@ void lane_finish_if_asked(struct lane *l);
 
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
-/* leaf_digest() on the lane's thread, its time on the account. */
-void lane_digest(struct lane *l, const void *data, size_t len, struct haul_digest *ret_digest);
+
+/* lane_account.c */
+/* leaf_digest() on the lane's thread, its time on the account, and in the span (held for the call). */
+void lane_digest(struct lane *l, struct trace_span *span, const void *data, size_t len, struct haul_digest *ret_digest);
 /* The same in pieces, each while it is in cache; `leaf` was begun. */
-void lane_digest_add(struct lane *l, struct leaf_stream *leaf, const void *data, size_t len);
+void lane_digest_add(struct lane *l, struct trace_span *span, struct leaf_stream *leaf, const void *data, size_t len);
+void lane_account_start(struct lane *l);
+void lane_account_turn(struct lane *l); /* once a turn, before the loop sleeps */
+void lane_account_end(struct lane *l);  /* into the last report */
+void lane_trace_begin(struct lane *l);
+void lane_trace_end(struct lane *l);   /* nothing may be in work */
+void lane_fill_blocks(struct lane *l); /* a probe's made-up bytes; before anything is in work */
 
 /* Whose reports the receiving half makes. */
 static inline struct lane_job *lane_sink(const struct lane *l)

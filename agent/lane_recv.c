@@ -71,11 +71,26 @@ struct recv_block *recv_block_new(struct lane *l, const struct lane_header *head
 	b->report->bytes = header->bytes;
 	return b;
 }
+void recv_trace(struct recv_block *b, struct trace_span *span, enum trace_stage stage)
+{
+	bool is_pack = b->header.type == LANE_PACK;
+
+	if (!b->lane->recv_track || !span->start_ns)
+		return;
+	span->stage = stage;
+	span->entry = is_pack && b->report->items ? b->report->items[0].entry : b->header.entry;
+	span->first_leaf = b->header.first_leaf;
+	span->leaves = is_pack ? b->header.count : b->header.leaf_count;
+	span->bytes = b->header.bytes;
+	trace_put(b->lane->recv_track, span);
+}
+
 static void on_pool_done(uv_work_t *work, int status)
 {
 	struct recv_block *b = work->data;
 	struct lane *l = b->lane;
 
+	recv_trace(b, &b->disk, b->header.type == LANE_PACK ? TRACE_POOL_WRITE : TRACE_READ);
 	(void)status;
 	l->in_work--;
 	l->moved++;
@@ -178,16 +193,19 @@ static void recv_after_end(struct wire *w)
 static size_t recv_read(struct wire *w, uint8_t *at, size_t len)
 {
 	bool is_leaf = w->rx.state == LANE_STATE_LEAF;
+	uint64_t since_ns = trace_now(w->lane->recv_track);
 	size_t got;
 
 	if (is_leaf && len > LEAF_PIECE_BYTES)
 		len = LEAF_PIECE_BYTES;
 	got = channel_read(w->channel, at, len);
+	if (w->filling && got)
+		trace_work(w->lane->recv_track, &w->filling->receive, since_ns);
 	if (!is_leaf || !got)
 		return got;
 	if (w->rx.have == 0)
 		leaf_stream_begin(&w->leaf);
-	lane_digest_add(w->lane, &w->leaf, at, got);
+	lane_digest_add(w->lane, &w->filling->check, &w->leaf, at, got);
 	return got;
 }
 
@@ -222,6 +240,7 @@ static bool recv_some(struct wire *w)
 		lane_fail(l, st, &fault);
 		return false;
 	}
+	l->arrived += up.action != LANE_DO_NOTHING && up.action != LANE_HAS_ENDED;
 	return recv_act(w, &up);
 }
 

@@ -21,13 +21,15 @@ struct recv_block {
 	const uint8_t *contents;   /* pack */
 	struct lane_report *report;
 	unsigned writes_left;
+	struct trace_span receive, check, disk; /* disk: written, read to compare, or in the pool */
 };
 
 /* lane_recv.c */
 struct recv_block *recv_block_new(struct lane *l, const struct lane_header *header); /* NULL: no memory */
 void recv_block_free(struct recv_block *b);
 void recv_block_report(struct recv_block *b); /* taken: the report goes to the main loop, the block is free again */
-void wire_starve(struct wire *w);             /* no memory now: the wire waits */
+void recv_trace(struct recv_block *b, struct trace_span *span, enum trace_stage stage); /* one line, if it was worked */
+void wire_starve(struct wire *w);                                     /* no memory now: the wire waits */
 void recv_start_pool(struct recv_block *b, void (*run)(uv_work_t *)); /* taken: run on the pool, then reported */
 
 /* lane_grants.c */

@@ -22,6 +22,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One line for each stage the block has been through. */
+void send_trace(struct send_block *b, struct trace_span *span, enum trace_stage stage)
+{
+	bool is_pack = b->work.pack != NULL;
+
+	if (!b->lane->track || !span->start_ns)
+		return;
+	span->stage = stage;
+	span->entry = is_pack ? b->work.pack->items[0].entry : b->header.entry;
+	span->first_leaf = b->header.first_leaf;
+	span->leaves = is_pack ? b->work.pack->count : b->header.leaf_count;
+	span->bytes = b->header.bytes;
+	trace_put(b->lane->track, span);
+}
+
 void send_block_free(struct send_block *b)
 {
 	if (b->block)
@@ -80,7 +95,9 @@ static bool is_unchanged(const struct send_file *f)
 	const struct entry_facts *was = &f->file.facts;
 	struct stat now;
 
-	return fstat(f->file.fd, &now) == 0 && (uint64_t)now.st_size == f->size &&
+	if (f->is_made_up)
+		return true;
+	return fstat(f->file.fd, &now) == 0 && (uint64_t)now.st_size == was->size &&
 	       now.st_mtim.tv_sec == was->mtime.sec && (uint32_t)now.st_mtim.tv_nsec == was->mtime.nsec &&
 	       now.st_ctim.tv_sec == was->ctime.sec && (uint32_t)now.st_ctim.tv_nsec == was->ctime.nsec;
 }
@@ -102,6 +119,8 @@ static void on_read_done(struct lane_op *op, const struct engine_done *done)
 	struct send_block *b = list_item(op, struct send_block, op);
 
 	b->report->mode = 1 + (unsigned)atomic_load(&b->work.file->file.reason);
+	trace_work(b->lane->track, &b->read, b->read.start_ns);
+	send_trace(b, &b->read, TRACE_READ);
 	if (b->lane->phase == LANE_STOPPING || atomic_load(&b->work.file->has_failed))
 		send_block_free(b);
 	else if (haul_failed(done->status))
@@ -151,6 +170,10 @@ static void start_block(struct send_block *b)
 	haul_status st;
 
 	fill_header(b);
+	if (b->work.file->is_made_up) {
+		block_is_read(b);
+		return;
+	}
 	if (b->header.bytes == 0 || lies_in_hole(b->work.file, offset, b->header.bytes)) {
 		if (b->header.type == LANE_BLOCK && b->header.bytes)
 			b->header.flags |= LANE_ZERO;
@@ -160,6 +183,7 @@ static void start_block(struct send_block *b)
 		return;
 	}
 	b->op.done = on_read_done;
+	b->read.start_ns = trace_now(l->track);
 	st = engine_read(l->engine, &b->work.file->file, b->block->data, (size_t)b->header.bytes, offset, &b->op);
 	if (haul_failed(st)) {
 		file_failed(b, st, 0);
@@ -216,6 +240,7 @@ static void put_items(struct send_block *b)
 static void pack_in_pool(uv_work_t *work)
 {
 	struct send_block *b = work->data;
+	uint64_t since_ns = trace_now(b->lane->track);
 	uint8_t *contents = b->block->data + (size_t)b->work.pack->count * LANE_PACK_ITEM_BYTES, *at = contents;
 
 	for (unsigned i = 0; i < b->work.pack->count; i++)
@@ -223,6 +248,7 @@ static void pack_in_pool(uv_work_t *work)
 	b->header =
 	    (struct lane_header){ .type = LANE_PACK, .algorithm = DIGEST_XXH3_128, .bytes = (uint64_t)(at - contents) };
 	put_items(b);
+	trace_work(b->lane->track, &b->read, since_ns);
 }
 
 /*
@@ -249,6 +275,7 @@ static void on_pack_done(uv_work_t *work, int status)
 	(void)status;
 	l->in_work--;
 	l->moved++;
+	send_trace(b, &b->read, TRACE_POOL_READ);
 	if (l->phase == LANE_STOPPING)
 		send_block_free(b);
 	else if (b->header.count == 0) {
@@ -343,7 +370,7 @@ void send_hash_leaf(struct send_block *b, uint32_t leaf)
 	struct haul_digest *digest = &b->digests[leaf];
 
 	if (b->block)
-		lane_digest(b->lane, b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
+		lane_digest(b->lane, &b->digest, b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
 	else if (bytes)
 		leaf_digest_zeros(bytes, digest);
 	else
@@ -357,7 +384,7 @@ static void part_piece(struct send_block *b)
 	uint32_t all = b->block ? lane_leaf_bytes(&b->header, b->leaf) : 0;
 	uint32_t len = all - b->leaf_at < LEAF_PIECE_BYTES ? all - b->leaf_at : LEAF_PIECE_BYTES;
 
-	lane_digest_add(b->lane, &b->lane->leaf, at, len);
+	lane_digest_add(b->lane, &b->digest, &b->lane->leaf, at, len);
 	b->leaf_at += len;
 	if (b->leaf_at == all) {
 		leaf_stream_end(&b->lane->leaf, &b->digests[b->leaf]);
@@ -444,10 +471,12 @@ static bool send_block_some(struct lane *l, struct send_block *b)
 	do {
 		while (b->left) {
 			size_t len = b->left, taken;
+			uint64_t since_ns = trace_now(l->track);
 
 			if (!lane_rate_allows(l, &len))
 				return false;
 			taken = channel_write(l->sending_on->channel, b->at, len);
+			trace_work(l->track, &b->send, since_ns);
 			b->at += taken;
 			b->left -= taken;
 			l->moved += taken;
@@ -514,6 +543,8 @@ void send_pump(struct lane *l)
 			channel_flush(l->sending_on->channel);
 			break;
 		}
+		send_trace(l->sending, &l->sending->digest, TRACE_DIGEST);
+		send_trace(l->sending, &l->sending->send, TRACE_SEND);
 		send_block_free(l->sending);
 		l->sending = NULL;
 		wire_check_records(l->wire);

@@ -24,10 +24,12 @@ struct send_block {
 	const uint8_t *at; /* of the part in work */
 	size_t left;
 	uint32_t pack_offset; /* in the block: where the item table starts */
+	struct trace_span read, digest, send;
 };
 
 void send_block_free(struct send_block *b);
-void send_hash_leaf(struct send_block *b, uint32_t leaf); /* fills digests[leaf] */
-void send_report(struct send_block *b);                   /* tell the main loop; digests are filled by now */
+void send_hash_leaf(struct send_block *b, uint32_t leaf);                               /* fills digests[leaf] */
+void send_trace(struct send_block *b, struct trace_span *span, enum trace_stage stage); /* a line, if it was worked */
+void send_report(struct send_block *b); /* tell the main loop; digests are filled by now */
 
 #endif

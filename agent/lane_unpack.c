@@ -27,9 +27,11 @@ static void unpack_in_pool(uv_work_t *work)
 {
 	struct recv_block *b = work->data;
 	const uint8_t *at = b->contents;
+	uint64_t since_ns = trace_now(b->lane->recv_track);
 
 	for (unsigned i = 0; i < b->report->item_count; i++)
 		make_small(b, i, &at);
+	trace_work(b->lane->recv_track, &b->disk, since_ns);
 }
 
 void recv_pack_arrived(struct recv_block *b, const struct lane_update *up)
@@ -37,6 +39,7 @@ void recv_pack_arrived(struct recv_block *b, const struct lane_update *up)
 	struct lane *l = b->lane;
 	uint32_t count = up->header->count;
 
+	recv_trace(b, &b->receive, TRACE_RECEIVE);
 	b->report->type = LANE_WRITTEN_PACK;
 	b->report->items = calloc(count, sizeof(*b->report->items));
 	b->items = calloc(count, sizeof(*b->items));

@@ -31,8 +31,11 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 		b->report->status = done->status;
 		b->report->os_errno = done->os_errno;
 	}
-	if (--b->writes_left == 0)
-		recv_block_report(b);
+	if (--b->writes_left)
+		return;
+	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
+	recv_trace(b, &b->disk, TRACE_WRITE);
+	recv_block_report(b);
 }
 
 /* Leaves of zeros have no block: a new partial reads as zeros there already. Else one request per run of good leaves; a
@@ -42,6 +45,7 @@ static void write_runs(struct recv_block *b)
 	struct lane *l = b->lane;
 	uint32_t count = b->header.leaf_count, *bad = &b->report->bad_leaves;
 
+	b->disk.start_ns = trace_now(l->recv_track);
 	b->writes_left = 1;
 	for (uint32_t i = 0; i < count && b->block; i++) {
 		uint32_t first = i;
@@ -68,6 +72,8 @@ static void write_runs(struct recv_block *b)
 /* The block is whole: what happens to it is what it was granted for. */
 void recv_block_arrived(struct recv_block *b)
 {
+	recv_trace(b, &b->receive, TRACE_RECEIVE);
+	recv_trace(b, &b->check, TRACE_CHECK);
 	b->held = held_get(b->lane, b->header.entry, b->header.attempt);
 	if (!b->held) {
 		struct lane *l = b->lane;
@@ -79,6 +85,8 @@ void recv_block_arrived(struct recv_block *b)
 	b->held->in_work++;
 	if (b->held->grant->mode == GRANT_BYTES)
 		recv_compare_bytes(b);
+	else if (b->held->grant->mode == GRANT_DROP)
+		recv_block_report(b);
 	else
 		write_runs(b);
 }

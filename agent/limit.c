@@ -17,25 +17,18 @@ static double most(double a, double b)
 }
 
 /*
- * A lane is one thread: busy is what it ran, and what it would have run had a core been free. Where the kernel does not
- * tell the latter, what was not slept stands for both.
+ * A lane is one thread: busy is all that it did not sleep, the time included in which it had been driven off its core.
+ * What it waited for a core after a sleep is not: on a full machine that is much of the time, and harmless as long as
+ * what it slept for gathers in the socket meanwhile.
  */
-static double busy(const struct lane_times *t)
+static uint64_t busy(const struct lane_times *t)
 {
-	uint64_t wanted = t->cpu + t->ready;
-
-	return part(t->ready || t->cpu > t->compute ? wanted : t->compute, t->wall);
-}
-
-static double wait_for(const struct lane_times *t, enum lane_wait what)
-{
-	return part(t->waits[what], t->wall);
+	return t->compute;
 }
 
 /* Nothing is wanted of the source: the destination is still looking, making names, or syncing what it has. */
-static void share_out_of_work(const struct limit_facts *f, double *shares)
+static void share_out_of_work(const struct limit_facts *f, double out, double *shares)
 {
-	double out = wait_for(f->source, LANE_WAITS_FOR_WORK);
 	double sync = f->elapsed_s > 0 ? least((double)f->destination->sync / (f->elapsed_s * 1e9), 1) : 0;
 
 	if (sync > 0.5)
@@ -44,20 +37,22 @@ static void share_out_of_work(const struct limit_facts *f, double *shares)
 		shares[LIMIT_FILES] = least(shares[LIMIT_FILES] + out, 1);
 }
 
+/* Of the time of the end that took longer: a source that was through with a small file at once limited nothing. */
 void limit_shares(const struct limit_facts *f, double ret_shares[LIMIT_KINDS])
 {
 	const struct lane_times *src = f->source, *dst = f->destination;
+	const uint64_t *from = src->waits, *to = dst->waits;
+	uint64_t whole = src->wall > dst->wall ? src->wall : dst->wall;
 
-	for (unsigned i = 0; i < LIMIT_KINDS; i++)
-		ret_shares[i] = 0;
-	ret_shares[LIMIT_SOURCE_DISK] = wait_for(src, LANE_WAITS_FOR_DISK);
-	ret_shares[LIMIT_SOURCE_CPU] = busy(src);
-	ret_shares[LIMIT_NETWORK] = least(wait_for(src, LANE_WAITS_FOR_PEER), wait_for(dst, LANE_WAITS_FOR_PEER));
-	ret_shares[LIMIT_DESTINATION_CPU] = busy(dst);
-	ret_shares[LIMIT_DESTINATION_DISK] = wait_for(dst, LANE_WAITS_FOR_DISK);
-	ret_shares[LIMIT_FILES] = most(wait_for(src, LANE_WAITS_FOR_FILES), wait_for(dst, LANE_WAITS_FOR_FILES));
-	ret_shares[LIMIT_RATE] = most(wait_for(src, LANE_WAITS_FOR_RATE), wait_for(dst, LANE_WAITS_FOR_RATE));
-	share_out_of_work(f, ret_shares);
+	ret_shares[LIMIT_NONE] = 0;
+	ret_shares[LIMIT_SOURCE_DISK] = part(from[LANE_WAITS_FOR_DISK], whole);
+	ret_shares[LIMIT_SOURCE_CPU] = part(busy(src), whole);
+	ret_shares[LIMIT_NETWORK] = least(part(from[LANE_WAITS_FOR_PEER], whole), part(to[LANE_WAITS_FOR_PEER], whole));
+	ret_shares[LIMIT_DESTINATION_CPU] = part(busy(dst), whole);
+	ret_shares[LIMIT_DESTINATION_DISK] = part(to[LANE_WAITS_FOR_DISK], whole);
+	ret_shares[LIMIT_FILES] = most(part(from[LANE_WAITS_FOR_FILES], whole), part(to[LANE_WAITS_FOR_FILES], whole));
+	ret_shares[LIMIT_RATE] = most(part(from[LANE_WAITS_FOR_RATE], whole), part(to[LANE_WAITS_FOR_RATE], whole));
+	share_out_of_work(f, part(from[LANE_WAITS_FOR_WORK], whole), ret_shares);
 }
 
 enum transfer_limit limit_of(const struct limit_facts *f)

@@ -234,6 +234,7 @@ static void set_up_lanes(struct receiver *r)
 	r->lanes.job = r->job->lane;
 	r->lanes.job.role = LANE_RECEIVES;
 	r->lanes.job.main = r->job->mailbox;
+	r->lanes.job.trace_job = job_trace(r->job, false);
 	r->lanes.count = r->job->lanes;
 	r->lanes.owner = r;
 	r->lanes.on_report = receiver_on_report;
@@ -272,12 +273,13 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .time_window_ns = r->job->modify_window_ns,
 				      .direct = r->job->direct,
 				      .may_clone = r->cfg.may_clone,
+				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
 				      .main = r->job->mailbox };
-	const struct commit_config commit = { .place = r->place,
-					      .no_sync = r->job->flags & JOB_NO_SYNC,
-					      .rights = &r->store.rights,
-					      .main = r->job->mailbox,
-					      .on_committed = receiver_on_committed };
+	struct commit_config commit = { .place = r->place,
+					.no_sync = r->job->flags & JOB_NO_SYNC,
+					.rights = &r->store.rights,
+					.main = r->job->mailbox,
+					.on_committed = receiver_on_committed };
 	haul_status st;
 
 	if (r->place && place_time_step_ns(r->place) > store.time_window_ns)
@@ -288,16 +290,20 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 	st = store_start(&r->store, &store, r->cfg.rights, fault);
 	if (haul_failed(st))
 		return st;
+	commit.track = trace_track_new(r->lanes.job.trace, r->lanes.job.trace_job, false, TRACE_NO_LANE);
 	st = commit_start(&r->commit, &commit, fault);
-	if (haul_failed(st))
+	if (haul_failed(st)) {
+		trace_track_close(commit.track);
 		store_stop(&r->store);
+	}
 	r->threads_run = haul_ok(st);
 	return st;
 }
 
 static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 {
-	bool is_writing = r->job->verb == JOB_COPY && !(r->job->flags & JOB_DRY_RUN);
+	bool is_writing = r->job->verb == JOB_PROBE ? r->job->probe.is_to_disk
+						    : r->job->verb == JOB_COPY && !(r->job->flags & JOB_DRY_RUN);
 	haul_status st = HAUL_OK;
 
 	if (r->cfg.root_fd >= 0)

@@ -81,7 +81,7 @@ static void explain_mode(struct receiver *r, const struct recv_entry *e, enum bu
 	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
 	unsigned bit = 1u << (2 * reason + is_old);
 
-	if (!r->job->cb.on_explain || r->modes_told & bit)
+	if (r->job->verb == JOB_PROBE || !r->job->cb.on_explain || r->modes_told & bit)
 		return;
 	r->modes_told |= bit;
 	(void)snprintf(text, sizeof(text), "%s %s: %s", is_old ? "comparing" : "writing",
@@ -149,7 +149,7 @@ static enum grant_mode mode_of(const struct recv_entry *e)
 	if (e->verdict == VERDICT_SMALL)
 		return GRANT_SMALL;
 	if (e->verdict == VERDICT_BIG)
-		return GRANT_WRITE;
+		return e->partial.name[0] ? GRANT_WRITE : GRANT_DROP;
 	return e->after == AFTER_BYTES ? GRANT_BYTES : GRANT_DIGESTS;
 }
 

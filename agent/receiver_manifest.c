@@ -5,6 +5,7 @@
 #include "agent/receiver_parts.h"
 
 #include "peer-protocol/codec.h"
+#include "peer-protocol/lane_frame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,10 +167,21 @@ static haul_status make_entry(struct receiver *r, const struct manifest_entry *m
 	return HAUL_OK;
 }
 
+/* A probe is one file in the root, no longer than was agreed, and too long for a pack. */
+static bool is_probe_entry(const struct receiver *r, const struct manifest_entry *me)
+{
+	return !r->announced && me->kind == ENTRY_FILE && me->parent == HAUL_NO_INDEX &&
+	       me->size > LANE_PACK_FILE_MAX && me->size <= r->job->probe.bytes;
+}
+
 static haul_status on_entry(struct receiver *r, const struct manifest_entry *me)
 {
 	struct recv_entry *e = NULL;
-	haul_status st = make_entry(r, me, &e);
+	haul_status st;
+
+	if (r->job->verb == JOB_PROBE && !is_probe_entry(r, me))
+		return HAUL_BAD_VALUE;
+	st = make_entry(r, me, &e);
 
 	if (haul_failed(st))
 		return st;

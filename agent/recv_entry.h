@@ -29,7 +29,15 @@ enum recv_verdict {
 	VERDICT_COMMIT,  /* no content: link, metadata, directory */
 };
 
-enum commit_kind { COMMIT_SMALL, COMMIT_BIG, COMMIT_LINK, COMMIT_DIRECTORY, COMMIT_META, COMMIT_DISCARD };
+enum commit_kind {
+	COMMIT_SMALL,
+	COMMIT_BIG,
+	COMMIT_LINK,
+	COMMIT_DIRECTORY,
+	COMMIT_META,
+	COMMIT_DISCARD,
+	COMMIT_PROBE, /* synced like a big file, then removed */
+};
 
 /* What follows when every lane has released the grant. */
 enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT };

@@ -190,10 +190,11 @@ void sender_writable(struct sender *s)
 
 static haul_status copy_sources(struct sender *s, const struct scan_source *sources, size_t count)
 {
-	s->sources = calloc(count, sizeof(*s->sources));
+	s->sources = calloc(count ? count : 1, sizeof(*s->sources)); /* a probe has none, and asks nothing of it */
 	if (!s->sources)
 		return HAUL_NO_MEMORY;
-	memcpy(s->sources, sources, count * sizeof(*sources));
+	if (count)
+		memcpy(s->sources, sources, count * sizeof(*sources));
 	s->source_count = count;
 	return HAUL_OK;
 }
@@ -211,7 +212,9 @@ static void set_up_lanes(struct sender *s, const struct job_config *cfg)
 	s->lanes.job = cfg->lane;
 	s->lanes.job.role = LANE_SENDS;
 	s->lanes.job.queue = &s->queue;
+	s->lanes.job.makes_up = cfg->verb == JOB_PROBE && cfg->probe.fd < 0;
 	s->lanes.job.main = cfg->mailbox;
+	s->lanes.job.trace_job = job_trace(cfg, true);
 	s->lanes.count = cfg->lanes;
 	s->lanes.owner = s;
 	s->lanes.on_report = sender_on_report;
@@ -247,7 +250,8 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	s->scan.main = cfg->mailbox;
 	s->scan.on_batch = sender_on_batch;
 	s->scan.owner = s;
-	st = source_scan_start(&s->scan, sources, count, fault);
+	st = cfg->verb == JOB_PROBE ? source_scan_probe(&s->scan, cfg->probe.bytes)
+				    : source_scan_start(&s->scan, sources, count, fault);
 	if (haul_failed(st))
 		goto free_sources;
 	*ret_sender = s;

@@ -54,6 +54,8 @@ struct send_open {
 	enum direct_mode direct;
 	bool by_place; /* the queue wants to know where it lies */
 	uint64_t place;
+	bool is_probe;
+	int probe_fd;          /* of the job; -1: made up */
 	struct disk_file file; /* fd -1 unless open */
 	haul_status status;
 };

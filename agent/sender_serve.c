@@ -11,6 +11,7 @@
 #include "engine/follow.h"
 #include "peer-protocol/lane_frame.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,12 +101,32 @@ static haul_status open_announced(struct send_open *o)
 	return is_as_announced(&o->file.facts, &o->facts) ? HAUL_OK : HAUL_CHANGED;
 }
 
+/* What a probe reads is longer than what it announces, as a rule: only that it stays as it is counts. */
+static haul_status open_probe(struct send_open *o)
+{
+	int fd;
+	haul_status st;
+
+	if (o->probe_fd < 0)
+		return HAUL_OK;
+	fd = fcntl(o->probe_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	st = disk_file_open(&o->file, fd, o->direct, o->facts.size, NULL);
+	if (haul_failed(st)) {
+		(void)close(fd);
+		o->file.fd = -1;
+		return st;
+	}
+	return o->file.facts.size >= o->facts.size ? HAUL_OK : HAUL_CHANGED;
+}
+
 static void open_in_pool(uv_work_t *work)
 {
 	struct send_open *o = work->data;
 
-	o->status = open_announced(o);
-	if (haul_ok(o->status) && o->by_place)
+	o->status = o->is_probe ? open_probe(o) : open_announced(o);
+	if (haul_ok(o->status) && o->by_place && o->file.fd >= 0)
 		o->place = file_place(o->file.fd, o->facts.inode);
 }
 
@@ -118,12 +139,13 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	if (!f)
 		return HAUL_NO_MEMORY;
 	o->file.fd = -1;
+	f->is_made_up = o->is_probe && o->probe_fd < 0;
 	f->entry = o->entry;
 	f->attempt = o->attempt;
 	f->is_digests_only = o->is_digests_only;
 	f->is_repair = o->is_repair;
 	f->place = o->place;
-	f->is_sparse = o->facts.blocks * 512 < o->facts.size;
+	f->is_sparse = !o->is_probe && o->facts.blocks * 512 < o->facts.size;
 	f->size = o->facts.size;
 	st = send_file_set_ranges(f, o->ranges, o->range_count);
 	if (haul_failed(st)) {
@@ -145,7 +167,7 @@ static void explain_mode(struct sender *s, const char *path, enum buffered_reaso
 {
 	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
 
-	if (!s->cfg.cb.on_explain || s->modes_told & 1u << reason)
+	if (s->cfg.verb == JOB_PROBE || !s->cfg.cb.on_explain || s->modes_told & 1u << reason)
 		return;
 	s->modes_told |= 1u << reason;
 	(void)snprintf(text, sizeof(text), "reading %s: %s", haul_escape(path, strlen(path), shown, sizeof(shown)),
@@ -246,6 +268,8 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .facts = e->facts,
 				 .direct = s->cfg.direct,
 				 .by_place = s->cfg.order == ORDER_PHYSICAL,
+				 .is_probe = s->cfg.verb == JOB_PROBE,
+				 .probe_fd = s->cfg.probe.fd,
 				 .file = { .fd = -1 } };
 	list_init(&o->link);
 	o->ranges = calloc(count, sizeof(*o->ranges));

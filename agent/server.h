@@ -12,6 +12,8 @@
 #include "engine/device.h"
 #include "engine/pool.h"
 
+struct trace;
+
 /*
  * What is shared by all sessions of one hauld. Peers and shares are replaced by hauld when their files change
  * (server_reload), so nobody keeps pointers into them across events; rights are looked up at each use.
@@ -29,6 +31,7 @@ struct server {
 	const char *backend;        /* NULL, "ring", "threads" */
 	unsigned cores;             /* of this machine; set by server_open() */
 	struct device_book book;    /* what has been probed; opened by server_open() */
+	struct trace *trace;        /* NULL: off */
 	uint32_t join_ms;           /* how long the lanes of a job may take to come; set by server_open() */
 	/* Called by the session at a connection's first message: the listener lifts its deadline. */
 	void (*on_authenticated)(void *ctx, struct channel *ch);

@@ -16,6 +16,7 @@
 enum {
 	JOBS_PER_DEVICE = 8,
 	WATCH_MS = 1000,
+	PROBE_MS = 60 * 1000,
 	SILENCE_MS = 10 * 60 * 1000, /* far beyond a client's own patience; a slow sync is not cut */
 };
 
@@ -49,6 +50,8 @@ void session_job_free(struct session_job *j)
 		(void)close(j->root_fd);
 	if (j->share_fd >= 0)
 		(void)close(j->share_fd);
+	if (j->probe_fd >= 0)
+		(void)close(j->probe_fd);
 	free(j->share);
 	free(j->root);
 	free(j->found.name);
@@ -89,7 +92,7 @@ static struct session_job *job_new(const struct msg_job *m, const struct share *
 		return NULL;
 	j->m = *m;
 	j->rights = rights;
-	j->share_fd = j->root_fd = -1;
+	j->share_fd = j->root_fd = j->probe_fd = -1;
 	j->found = *share;
 	j->found.name = strdup(share->name);
 	j->found.path = strdup(share->path);
@@ -107,6 +110,8 @@ static struct session_job *job_new(const struct msg_job *m, const struct share *
 /* What the job cannot do without; single files may still need more (overwrite). */
 static uint64_t rights_needed(const struct msg_job *m)
 {
+	if (m->verb == JOB_PROBE && !(m->flags & JOB_TO_DISK))
+		return 0; /* any right on the share: nothing of it is touched */
 	if (m->direction == JOB_PULL || m->verb == JOB_VERIFY)
 		return RIGHT_LIST | RIGHT_READ;
 	return RIGHT_CREATE;
@@ -157,12 +162,14 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 			  .is_phased = p->is_phased,
 			  .backend = backend_of(s->server->backend),
 			  .budget = &s->server->budget,
+			  .trace = s->server->trace,
 			  .records_max = LANE_RECORDS_MAX,
 			  .connect_timeout_ms = 10000 },
 		.scratch_dir = s->server->home->state_dir,
 		.direct = j->m.direction == JOB_PULL ? p->read_direct : p->write_direct,
 		.order = p->order,
 		.run_bytes = p->run_bytes,
+		.probe = { .bytes = j->m.probe_bytes, .fd = j->probe_fd, .is_to_disk = j->m.flags & JOB_TO_DISK },
 		.cb = { .on_end = on_job_end, .on_explain = j->m.flags & JOB_NOTES ? on_explain : NULL },
 		.ctx = s,
 	};
@@ -228,6 +235,8 @@ static void on_watch(uv_timer_t *timer)
 	if (!lanes->is_stopping && lanes->joined < lanes->count && now_ms - s->running_since_ms >= s->server->join_ms)
 		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "%u of %u lanes did not come",
 				     lanes->count - lanes->joined, lanes->count);
+	else if (s->job->m.verb == JOB_PROBE && now_ms - s->running_since_ms >= PROBE_MS)
+		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "a measurement may take %d s", PROBE_MS / 1000);
 	else if (now_ms - s->moved_ms >= SILENCE_MS)
 		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "nothing has moved: %s",
 				     s->job->sender ? sender_describe(s->job->sender, text, sizeof(text))
@@ -422,7 +431,7 @@ void session_recheck_rights(struct server_session *s)
 		     ? peer_rights_on(peer, j->share, strlen(j->share))
 		     : 0;
 	j->rights = rights;
-	missing = rights_needed(&j->m) & ~rights;
+	missing = rights ? rights_needed(&j->m) & ~rights : rights_needed(&j->m) | RIGHT_LIST;
 	if (j->receiver)
 		receiver_set_rights(j->receiver, rights);
 	if (!missing)

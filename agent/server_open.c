@@ -9,10 +9,15 @@
 #include "agent/serve_ask.h"
 #include "engine/beneath.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define PROBE_DISK_MAX (UINT64_C(1) << 33)
 
 static void failed(struct session_job *j, haul_status st, struct text path)
 {
@@ -115,11 +120,63 @@ static void look_at(struct session_job *j, int root_fd, const char *path, bool i
 
 static void look_at_device(struct session_job *j)
 {
-	if (j->m.direction == JOB_PUSH)
-		look_at(j, j->root_fd >= 0 ? j->root_fd : j->share_fd, "", true);
+	int fd = j->probe_fd >= 0 ? j->probe_fd : j->root_fd >= 0 ? j->root_fd : j->share_fd;
+
+	if (!j->source_count)
+		look_at(j, fd, "", true);
 	for (size_t i = 0; i < j->source_count; i++)
 		look_at(j, j->sources[i].root_fd, j->sources[i].path, i == 0);
 	device_facts_set_kind(&j->device, j->m.server_device);
+}
+
+/* Room for a measurement is asked for like room for a file, but the disk is not filled with it. */
+static void open_probe_sink(struct session_job *j)
+{
+	struct statvfs fs;
+	uint64_t free_bytes = 0;
+
+	if (!fstatvfs(j->share_fd, &fs))
+		free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (j->m.probe_bytes > free_bytes / 4 || j->m.probe_bytes > PROBE_DISK_MAX) {
+		failed(j,
+		       haul_fault_set(&j->fault, HAUL_NO_SPACE,
+				      "a measurement may take a quarter of what is free, and at most 8 GiB"),
+		       (struct text){ "", 0 });
+		return;
+	}
+	j->root_fd = fcntl(j->share_fd, F_DUPFD_CLOEXEC, 0);
+	if (j->root_fd < 0)
+		failed(j, haul_status_from_errno(errno), (struct text){ "", 0 });
+}
+
+/* The announced length is what was asked for, or the whole file. */
+static void open_probe_source(struct session_job *j)
+{
+	const struct job_source *spec = &j->source_specs[0];
+	haul_status st = beneath_open(j->share_fd, spec->path.at, O_RDONLY | O_NONBLOCK, 0, &j->probe_fd);
+	struct stat found;
+
+	if (haul_failed(st)) {
+		j->probe_fd = -1;
+		failed(j, st, spec->path);
+		return;
+	}
+	if (fstat(j->probe_fd, &found) || !S_ISREG(found.st_mode) || (uint64_t)found.st_size < MESSAGE_PROBE_MIN) {
+		failed(j, HAUL_WRONG_KIND, spec->path);
+		return;
+	}
+	if ((uint64_t)found.st_size < j->m.probe_bytes)
+		j->m.probe_bytes = (uint64_t)found.st_size;
+}
+
+static void open_probe(struct session_job *j)
+{
+	if (!(j->m.flags & JOB_TO_DISK))
+		return;
+	if (j->m.direction == JOB_PUSH)
+		open_probe_sink(j);
+	else
+		open_probe_source(j);
 }
 
 void session_job_open(struct session_job *j)
@@ -131,7 +188,9 @@ void session_job_open(struct session_job *j)
 		failed(j, st, (struct text){ "", 0 });
 		return;
 	}
-	if (j->m.direction == JOB_PUSH)
+	if (j->m.verb == JOB_PROBE)
+		open_probe(j);
+	else if (j->m.direction == JOB_PUSH)
 		open_root(j);
 	else
 		open_sources(j);

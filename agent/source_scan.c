@@ -124,10 +124,34 @@ haul_status source_scan_start(struct source_scan *s, const struct scan_source *s
 	return HAUL_OK;
 }
 
+haul_status source_scan_probe(struct source_scan *s, uint64_t bytes)
+{
+	struct scan_batch *b = &s->batches[0];
+	struct scanned *i = &b->items[0];
+
+	*i = (struct scanned){ .event = SCAN_ENTRY,
+			       .parent = HAUL_NO_INDEX,
+			       .facts = { .kind = ENTRY_FILE, .size = bytes, .blocks = bytes / 512 + 1, .mode = 0600 },
+			       .path = strdup("probe"),
+			       .source_path = strdup("probe") };
+	b->count = 1;
+	b->is_last = true;
+	b->scan = s;
+	b->mail.deliver = deliver_batch;
+	if (!i->path || !i->source_path) {
+		batch_clear(b);
+		return HAUL_NO_MEMORY;
+	}
+	mail_post(s->main, &b->mail);
+	return HAUL_OK;
+}
+
 void source_scan_stop(struct source_scan *s)
 {
-	if (!s->scan)
+	if (!s->scan) {
+		batch_clear(&s->batches[0]); /* a probe's */
 		return;
+	}
 	atomic_store(&s->is_cancelled, true);
 	worker_stop(&s->worker);
 	for (unsigned i = 0; i < SOURCE_SCAN_BATCHES; i++)

@@ -52,6 +52,12 @@ struct source_scan {
 HAUL_MUST_USE haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
 					    struct haul_fault *fault);
 
+/*
+ * Instead of a scan, for a probe: one file of `bytes` without a place, then the end. `main`, on_batch and owner as for
+ * source_scan_start(). HAUL_NO_MEMORY.
+ */
+HAUL_MUST_USE haul_status source_scan_probe(struct source_scan *s, uint64_t bytes);
+
 /* The batch has been used up: it goes round again. */
 void source_scan_return(struct scan_batch *b);
 

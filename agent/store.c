@@ -295,10 +295,23 @@ static void look_copy(struct store *s, struct recv_entry *e)
 	}
 }
 
+/* Nothing is there, and nothing will be. */
+static void look_probe(const struct store *s, struct recv_entry *e)
+{
+	e->verdict = VERDICT_BIG;
+	e->commit = COMMIT_PROBE;
+	if (!s->cfg.drops && !may(s, RIGHT_CREATE))
+		verdict_failed(e, HAUL_NO_RIGHT);
+}
+
 static void look(struct store *s, struct recv_entry *e)
 {
 	haul_status st;
 
+	if (s->cfg.verb == JOB_PROBE) {
+		look_probe(s, e);
+		return;
+	}
 	if (haul_failed(e->dir->broken)) {
 		verdict_failed(e, e->dir->broken);
 		if (e->node)
@@ -382,7 +395,7 @@ static void deliver_open(struct mail *m, void *ctx)
 
 	if (e->verdict == VERDICT_DIGESTS)
 		open_old(s, e);
-	else
+	else if (!s->cfg.drops)
 		open_content(s, e);
 	if (haul_failed(e->code))
 		e->failed_here = true;

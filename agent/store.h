@@ -15,6 +15,7 @@ struct store_config {
 	uint64_t time_window_ns;
 	enum direct_mode direct;
 	bool may_clone; /* entries with an origin may share its extents */
+	bool drops;     /* a probe that is written nowhere */
 	struct mailbox *main;
 };
 

@@ -316,6 +316,32 @@ static void transfer_close(struct transfer *t)
 	dial_trust_free(t->trust);
 }
 
+/* A trace that cannot be made is told before anything is touched. */
+static bool open_trace(struct transfer *t)
+{
+	struct haul_fault fault = { 0 };
+
+	if (!t->req->trace || haul_ok(trace_open(t->req->trace, &t->trace, &fault)))
+		return true;
+	transfer_error(t, EXIT_CLASS_USAGE, fault.status, fault.text, NULL);
+	return false;
+}
+
+/* A trace that broke off (a full disk) is a warning: what was asked for is the transfer. */
+static void close_trace(struct transfer *t)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st = trace_close(t->trace, &fault);
+	const struct transfer_problem p = { .code = st.code,
+					    .exit_code = EXIT_CLASS_ENTRIES,
+					    .side = "local",
+					    .path = t->req->trace,
+					    .text = fault.text };
+
+	if (haul_failed(st) && t->obs->on_warning)
+		t->obs->on_warning(t->obs->ctx, &p);
+}
+
 void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
 		  struct transfer_report *ret_report)
 {
@@ -331,8 +357,12 @@ void transfer_run(const struct home *h, const struct transfer_request *req, cons
 		transfer_fill_report(&t);
 		return;
 	}
-	start(&t);
+	if (open_trace(&t))
+		start(&t);
+	else
+		transfer_leave(&t);
 	(void)uv_run(&t.loop, UV_RUN_DEFAULT);
+	close_trace(&t);
 	transfer_fill_report(&t);
 	transfer_close(&t);
 	if (uv_loop_close(&t.loop))

@@ -43,6 +43,7 @@ struct transfer_request {
 	bool want_entries;   /* call on_entry for every changed entry (-v, -n, --json) */
 	bool want_explain;   /* call on_explain */
 	const char *backend; /* NULL, "ring", "threads" */
+	const char *trace;   /* --trace FILE, or NULL */
 };
 
 /* How a source lands; told before anything is written. */

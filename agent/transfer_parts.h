@@ -87,6 +87,7 @@ struct transfer {
 	int root_fd; /* pull: destination directory */
 	struct block_budget budget;
 	struct rate_limit limit;
+	struct trace *trace; /* NULL: off */
 	struct sender *sender;
 	struct receiver *receiver;
 	bool job_runs;        /* for a local job: either end does */

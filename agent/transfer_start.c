@@ -378,6 +378,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 			  .backend = backend_of(t->req->backend),
 			  .budget = &t->budget,
 			  .limit = &t->limit,
+			  .trace = t->trace,
 			  .records_max = records_max(),
 			  .tls = t->tls,
 			  .address = t->address,

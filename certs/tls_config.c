@@ -23,6 +23,8 @@ static const int suites_aes_first[] = { MBEDTLS_TLS1_3_AES_128_GCM_SHA256, MBEDT
 					MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, 0 };
 static const int suites_aes_last[] = { MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
 				       MBEDTLS_TLS1_3_AES_256_GCM_SHA384, 0 };
+static const int suite_aes_128[] = { MBEDTLS_TLS1_3_AES_128_GCM_SHA256, 0 };
+static const int suite_aes_256[] = { MBEDTLS_TLS1_3_AES_256_GCM_SHA384, 0 };
 static const uint16_t groups[] = { MBEDTLS_SSL_IANA_TLS_GROUP_X25519, MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1,
 				   MBEDTLS_SSL_IANA_TLS_GROUP_NONE };
 static const uint16_t signatures[] = { MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256, MBEDTLS_TLS1_3_SIG_NONE };
@@ -89,8 +91,22 @@ static int verify(void *ctx, mbedtls_x509_crt *certificate, int depth, uint32_t 
 	return 0;
 }
 
-static int set_up_role(mbedtls_ssl_config *conf, enum tls_role role, const struct identity *identity)
+static const int *suites_of(enum tls_suite suite)
 {
+	switch (suite) {
+	case TLS_SUITE_AES_128_GCM:
+		return suite_aes_128;
+	case TLS_SUITE_AES_256_GCM:
+		return suite_aes_256;
+	case TLS_SUITE_BY_CPU:
+		break;
+	}
+	return cpu_has_aes() ? suites_aes_first : suites_aes_last;
+}
+
+static int set_up_role(mbedtls_ssl_config *conf, enum tls_role role, const struct tls_config_options *options)
+{
+	const struct identity *identity = options->identity;
 	/* The library reads them only, but takes them without const. */
 	mbedtls_x509_crt *certificate = (mbedtls_x509_crt *)&identity->certificate;
 	mbedtls_pk_context *key = (mbedtls_pk_context *)&identity->key;
@@ -102,7 +118,7 @@ static int set_up_role(mbedtls_ssl_config *conf, enum tls_role role, const struc
 	mbedtls_ssl_conf_min_tls_version(conf, MBEDTLS_SSL_VERSION_TLS1_3);
 	mbedtls_ssl_conf_max_tls_version(conf, MBEDTLS_SSL_VERSION_TLS1_3);
 	mbedtls_ssl_conf_tls13_key_exchange_modes(conf, MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL);
-	mbedtls_ssl_conf_ciphersuites(conf, cpu_has_aes() ? suites_aes_first : suites_aes_last);
+	mbedtls_ssl_conf_ciphersuites(conf, suites_of(options->suite));
 	mbedtls_ssl_conf_groups(conf, groups);
 	mbedtls_ssl_conf_sig_algs(conf, signatures);
 	mbedtls_ssl_conf_cert_profile(conf, &profile);
@@ -130,9 +146,9 @@ haul_status tls_config_new(const struct tls_config_options *options, struct tls_
 	st = crypto_start(fault);
 	if (haul_failed(st))
 		goto free_config;
-	ret = set_up_role(&config->roles[TLS_CLIENT], TLS_CLIENT, options->identity);
+	ret = set_up_role(&config->roles[TLS_CLIENT], TLS_CLIENT, options);
 	if (!ret)
-		ret = set_up_role(&config->roles[TLS_SERVER], TLS_SERVER, options->identity);
+		ret = set_up_role(&config->roles[TLS_SERVER], TLS_SERVER, options);
 	if (ret) {
 		st = crypto_failed(ret, fault, "set up TLS");
 		goto free_config;

@@ -22,6 +22,9 @@ struct tls_config; /* immutable: any thread, any number of connections at once *
 
 enum tls_role { TLS_CLIENT, TLS_SERVER };
 
+/* By itself both ends prefer what the processor does fastest. */
+enum tls_suite { TLS_SUITE_BY_CPU, TLS_SUITE_AES_128_GCM, TLS_SUITE_AES_256_GCM };
+
 struct tls_config_options {
 	const struct identity *identity; /* held until tls_config_free() */
 
@@ -31,6 +34,8 @@ struct tls_config_options {
 	 */
 	bool (*is_known)(void *ctx, const uint8_t id[DEVICE_ID_BYTES]);
 	void *ctx; /* held */
+
+	enum tls_suite suite; /* this one alone: to measure it */
 };
 
 /* ret_config is given: tls_config_free(). HAUL_CRYPTO, HAUL_NO_MEMORY. */

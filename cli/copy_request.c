@@ -143,6 +143,17 @@ static haul_status as_option(const struct invocation *inv, const struct copy_req
 	return HAUL_OK;
 }
 
+haul_status copy_request_tuning(const struct invocation *inv, struct transfer_request *t, struct problem *problem)
+{
+	haul_status st;
+
+	t->direct = direct_of(invocation_value(inv, OPT_DIRECT));
+	t->trace = invocation_value(inv, OPT_TRACE);
+	t->timeout_ms = TIMEOUT_MS;
+	st = engine_choice(&t->backend, problem);
+	return haul_failed(st) ? st : number_options(inv, t, problem);
+}
+
 static haul_status fill(struct copy_request *r, const struct invocation *inv, struct problem *problem)
 {
 	struct transfer_request *t = &r->transfer;
@@ -156,16 +167,12 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	t->exact = invocation_has(inv, OPT_EXACT);
 	t->no_sync = invocation_has(inv, OPT_NO_SYNC);
 	t->proof = invocation_value(inv, OPT_PROOF) ? TRANSFER_PROOF_TRANSFER : TRANSFER_PROOF_ANY;
-	t->direct = direct_of(invocation_value(inv, OPT_DIRECT));
 	t->want_entries = t->dry_run || t->verb == TRANSFER_VERIFY || invocation_has(inv, OPT_VERBOSE) ||
 			  invocation_has(inv, OPT_ITEMIZE) || invocation_has(inv, OPT_JSON);
 	t->want_explain = invocation_has(inv, OPT_EXPLAIN);
-	t->timeout_ms = TIMEOUT_MS;
-	st = engine_choice(&t->backend, problem);
+	st = copy_request_tuning(inv, t, problem);
 	if (haul_ok(st))
 		st = device_choice(inv, t, problem);
-	if (haul_ok(st))
-		st = number_options(inv, t, problem);
 	return haul_ok(st) ? fitting(t, problem) : st;
 }
 

@@ -17,6 +17,13 @@ HAUL_MUST_USE haul_status copy_request_connect_timeout(const struct invocation *
 						       struct problem *problem);
 
 /*
+ * What tunes any transfer: lanes, block, rate, times, direct, engine, trace; the rest of `t` is left alone. `inv` is
+ * held. HAUL_USAGE: a value out of bounds.
+ */
+HAUL_MUST_USE haul_status copy_request_tuning(const struct invocation *inv, struct transfer_request *t,
+					      struct problem *problem);
+
+/*
  * For copy and verify. `inv` is held. HAUL_USAGE: a value out of bounds, an impossible place, both sides local or both
  * remote, sources of several peers, --as with several sources. On failure there is nothing to close.
  */

@@ -16,6 +16,7 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"  move SRC... DST       rename on this machine; nothing is replaced\n"
 				"  remove PATH...        delete on this machine, several at a time, guarded\n"
 				"  list [PEER:[SHARE[/PATH]]]   peers, a peer's shares, or what lies there\n"
+				"  diagnose [PATH] [PEER:SHARE]   measure each part, name the narrowest\n"
 				"This machine\n"
 				"  id                    its name and device id, and the line for the other side\n"
 				"  share add NAME PATH | list | remove NAME        what it offers to peers\n"
@@ -41,7 +42,7 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"  haul copy -n Footage/ nas:inbox/day1            say what would be done\n"
 				"  haul verify Footage nas:inbox/day1/Footage      exit 4 when anything differs\n"
 				"\n"
-				"Not in this version: sync, hash, diagnose.\n"
+				"Not in this version: sync, hash.\n"
 				"Exit: 0 done, 1 usage, 2 no source, 3 some failed, 4 content differs,\n"
 				"5 not reachable, 6 not allowed, 7 no space, 8 sources changed, 10 haul failed.\n";
 

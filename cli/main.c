@@ -31,6 +31,8 @@ static int run_verb(const struct invocation *inv, struct console *c)
 		return run_remove(inv, c);
 	case VERB_LIST:
 		return run_list(inv, c);
+	case VERB_DIAGNOSE:
+		return run_diagnose(inv, c);
 	case VERB_ID:
 		return run_id(inv, c);
 	case VERB_SHARE:
@@ -41,7 +43,6 @@ static int run_verb(const struct invocation *inv, struct console *c)
 		return run_help(inv, c);
 	case VERB_SYNC:
 	case VERB_HASH:
-	case VERB_DIAGNOSE:
 	case VERB_KEPT_FREE:
 		break; /* the parser has refused them */
 	}

@@ -10,7 +10,8 @@
 #define COPY VERB_COPY
 #define MOVE VERB_MOVE
 #define BOTH (VERB_COPY | VERB_VERIFY)
-#define NET (VERB_COPY | VERB_VERIFY | VERB_LIST)
+#define TUNE (VERB_COPY | VERB_VERIFY | VERB_DIAGNOSE)
+#define NET (VERB_COPY | VERB_VERIFY | VERB_LIST | VERB_DIAGNOSE)
 #define ANY (~0U)
 #define LATER(long_name)                                                                                               \
 	{                                                                                                              \
@@ -49,13 +50,13 @@ static const struct option_def options[] = {
 	{ OPT_ON_ERROR, "on-error", .value = VALUE_WORD, .verbs = COPY, .words = "continue|stop", .later = "stop",
 	  .help = "what happens after an entry failed" },
 	{ OPT_STRICT, "strict", .verbs = COPY, .help = "warnings make exit 3" },
-	{ OPT_BWLIMIT, "bwlimit", .value = VALUE_TEXT, .verbs = BOTH, .hint = "RATE",
+	{ OPT_BWLIMIT, "bwlimit", .value = VALUE_TEXT, .verbs = TUNE, .hint = "RATE",
 	  .help = "at most this per second; bare: KiB; 0: no limit" },
-	{ OPT_LANES, "lanes", .value = VALUE_TEXT, .verbs = BOTH, .hint = "N",
+	{ OPT_LANES, "lanes", .value = VALUE_TEXT, .verbs = TUNE, .hint = "N",
 	  .help = "connections that carry data (1 to 16)" },
-	{ OPT_BLOCK, "block", .value = VALUE_TEXT, .verbs = BOTH, .hint = "SIZE",
+	{ OPT_BLOCK, "block", .value = VALUE_TEXT, .verbs = TUNE, .hint = "SIZE",
 	  .help = "bytes per block: 1M, 2M, 4M, 8M or 16M" },
-	{ OPT_DIRECT, "direct", .value = VALUE_WORD, .verbs = BOTH, .words = "auto|always|never",
+	{ OPT_DIRECT, "direct", .value = VALUE_WORD, .verbs = TUNE, .words = "auto|always|never",
 	  .help = "disk access past the page cache" },
 	{ OPT_DEVICE, "device", .value = VALUE_TEXT, .verbs = BOTH, .hint = "[END:]KIND",
 	  .help = "what source and destination lie on" },
@@ -67,6 +68,8 @@ static const struct option_def options[] = {
 	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
 	{ OPT_YES, "yes", .verbs = VERB_REMOVE, .is_flag_only = true,
 	  .help = "go on beyond 1,000 entries without asking" },
+	{ OPT_TRACE, "trace", .value = VALUE_TEXT, .verbs = TUNE, .hint = "FILE",
+	  .help = "write a line of JSON per block and stage" },
 	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH | VERB_REMOVE, .words = "auto|always|never",
 	  .help = "progress on stderr (auto: on a terminal)" },
 	{ OPT_FAILED_TO, "failed-to", .value = VALUE_TEXT, .verbs = BOTH, .hint = "FILE",
@@ -138,7 +141,6 @@ static const struct option_def options[] = {
 	LATER_FLAG_ONLY("max-size"),
 	LATER_FLAG_ONLY("min-age"),
 	LATER_FLAG_ONLY("max-age"),
-	LATER_VALUE("trace"),
 	LATER("wait"),
 	LATER("restart"),
 	LATER_FLAG_ONLY("plan"),

@@ -13,6 +13,7 @@ int run_transfer(const struct invocation *inv, struct console *c); /* copy and v
 int run_move(const struct invocation *inv, struct console *c);
 int run_remove(const struct invocation *inv, struct console *c);
 int run_list(const struct invocation *inv, struct console *c);
+int run_diagnose(const struct invocation *inv, struct console *c);
 int run_id(const struct invocation *inv, struct console *c);
 int run_share(const struct invocation *inv, struct console *c);
 int run_peer(const struct invocation *inv, struct console *c);

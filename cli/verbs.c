@@ -74,7 +74,19 @@ static const struct verb_def verbs[] = {
 	  .examples = "  haul list\n"
 		      "  haul list nas:\n"
 		      "  haul list nas:inbox/day1\n" },
-	{ .name = "diagnose", .verb = VERB_DIAGNOSE, .usage = "haul diagnose [PEER:SHARE | PATH]" },
+	{ .name = "diagnose",
+	  .verb = VERB_DIAGNOSE,
+	  .is_built = true,
+	  .max = 2,
+	  .usage = "haul diagnose [OPTION]... [PATH] [PEER:SHARE]",
+	  .purpose = "Measure each part of a transfer alone, about a second each: the disk at PATH (the\n"
+		     "current directory), digests, encryption, the network to the peer without disks,\n"
+		     "the peer's disk; then the whole. Says which part is the narrowest and what would\n"
+		     "help. What is written on either side has no name and is removed.\n",
+	  .examples = "  haul diagnose nas:inbox               from here to there\n"
+		      "  haul diagnose /mnt/raid nas:inbox     read from another disk\n"
+		      "  haul diagnose /mnt/raid               this machine alone\n"
+		      "  haul diagnose --lanes 1 nas:inbox     as one lane would have it\n" },
 	{ .name = "id",
 	  .verb = VERB_ID,
 	  .is_built = true,

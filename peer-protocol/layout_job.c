@@ -1,7 +1,8 @@
 /* A job's beginning and end, and its manifest: docs/PROTOCOL.md "Messages" 6, 7, 12 to 15, 22 to 25. */
 #include "peer-protocol/layout.h"
 
-#define JOB_FLAGS_ALL (JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES)
+#define JOB_FLAGS_ALL                                                                                                  \
+	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -12,19 +13,35 @@ static const struct field source_fields[] = {
 };
 static const struct layout source_layout = { LAYOUT_OF(struct job_source, source_fields) };
 
+/* One thing is measured: made up, or the one source; nothing but a probe has a length of its own. */
+static haul_status probe_check(const struct msg_job *m)
+{
+	bool is_to_disk = m->flags & JOB_TO_DISK;
+
+	if (m->verb != JOB_PROBE)
+		return m->probe_bytes || is_to_disk ? HAUL_BAD_VALUE : HAUL_OK;
+	if (m->probe_bytes < MESSAGE_PROBE_MIN || m->root.len)
+		return HAUL_BAD_VALUE;
+	if (m->direction == JOB_PUSH)
+		return HAUL_OK;
+	return m->source_count != 1 || is_to_disk != (m->sources[0].path.len > 0) ? HAUL_BAD_VALUE : HAUL_OK;
+}
+
 static haul_status job_check(const void *record)
 {
 	const struct msg_job *m = record;
 
 	if ((m->direction == JOB_PULL) != (m->source_count > 0) || m->lanes + m->more_lanes > LANES_MAX)
 		return HAUL_BAD_VALUE;
-	return m->direction == JOB_PULL && m->root.len ? HAUL_BAD_VALUE : HAUL_OK;
+	if (m->direction == JOB_PULL && m->root.len)
+		return HAUL_BAD_VALUE;
+	return probe_check(m);
 }
 
 /* A flag that this version does not know would change what the job does: it is refused, not ignored. */
 static const struct field job_fields[] = {
 	FIELD_VALUE(FIELD_FIXED, struct msg_job, job_id, 16, 16),
-	FIELD_NUMBER(FIELD_UINT, struct msg_job, verb, JOB_COPY, JOB_VERIFY),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, verb, JOB_COPY, JOB_PROBE),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, direction, JOB_PUSH, JOB_PULL),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, flags, 0, JOB_FLAGS_ALL),
 	FIELD_VALUE(FIELD_TEXT, struct msg_job, share, 1, MESSAGE_SHARE_NAME_MAX),
@@ -38,6 +55,7 @@ static const struct field job_fields[] = {
 	FIELD_VALUE(FIELD_FIXED, struct msg_job, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, fixed, 0, JOB_FIXED_ALL),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, more_lanes, 0, LANES_MAX - 1),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, probe_bytes, 0, MESSAGE_PROBE_MAX),
 };
 const struct layout job_layout = { LAYOUT_OF(struct msg_job, job_fields), .check = job_check };
 _Static_assert((JOB_FLAGS_ALL & (JOB_FLAGS_ALL + 1)) == 0,

@@ -51,6 +51,8 @@ enum {
 };
 
 /* Sizes end where off_t does, and a file of that size has this many leaves. */
+#define MESSAGE_PROBE_MIN (UINT64_C(1) << 20)
+#define MESSAGE_PROBE_MAX (UINT64_C(1) << 35)
 #define MESSAGE_SIZE_MAX ((uint64_t)INT64_MAX)
 #define MESSAGE_TIMES_MAX_MS (UINT64_C(1) << 43) /* twice as many nanoseconds still fit into 64 bits */
 #define MESSAGE_LEAVES_MAX ((uint64_t)1 << 43)
@@ -171,7 +173,11 @@ struct msg_listing {
 	bool has_more;
 };
 
-enum job_verb { JOB_COPY = 1, JOB_VERIFY = 2 };
+enum job_verb {
+	JOB_COPY = 1,
+	JOB_VERIFY = 2,
+	JOB_PROBE = 3, /* measure: one entry of probe_bytes, made up or read, written or dropped, and never kept */
+};
 enum job_direction { JOB_PUSH = 1 /* client sends */, JOB_PULL = 2 /* server sends */ };
 
 enum job_flags {
@@ -179,8 +185,9 @@ enum job_flags {
 	JOB_CHECKSUM = 1 << 1, /* compare by hash tree even where size and time agree */
 	JOB_NO_SYNC = 1 << 2,
 	JOB_FOLLOW_LINKS = 1 << 3,
-	JOB_EXACT = 1 << 4, /* verify: metadata and surplus entries count as differences */
-	JOB_NOTES = 1 << 5, /* the server tells its choices in NOTEs */
+	JOB_EXACT = 1 << 4,   /* verify: metadata and surplus entries count as differences */
+	JOB_NOTES = 1 << 5,   /* the server tells its choices in NOTEs */
+	JOB_TO_DISK = 1 << 6, /* probe: push: written into the share's private directory; pull: read from the source */
 };
 
 /* What of JOB the user fixed: the server cuts it to its limits, not to what it would have chosen. */
@@ -210,6 +217,7 @@ struct msg_job {
 	uint8_t disk_id[DISK_ID_BYTES]; /* the client's; equal ids: the same disks of one machine; zeros: not known */
 	uint32_t fixed;                 /* enum job_fixed */
 	uint32_t more_lanes;            /* that may join while the job runs; with `lanes` at most LANES_MAX */
+	uint64_t probe_bytes;           /* probe: MESSAGE_PROBE_MIN .. MESSAGE_PROBE_MAX; else 0 */
 };
 
 struct msg_accept {

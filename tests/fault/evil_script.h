@@ -93,7 +93,7 @@ struct evil_case {
 	uint64_t size; /* of `whole` */
 };
 
-extern const struct evil_case talk_cases[], manifest_cases[], push_cases[], pull_cases[];
+extern const struct evil_case talk_cases[], manifest_cases[], push_cases[], pull_cases[], probe_cases[];
 
 /* Scripts of a server; `expect` is not used: the caller judges the client's exit code. */
 struct evil_server_case {

@@ -277,7 +277,7 @@ static int pull_follows_link_out(struct evil *e)
 /* A JOB with fields that the codec would not write. */
 struct odd_job {
 	const char *root, *source;
-	uint64_t verb, direction, flags, lanes, block;
+	uint64_t verb, direction, flags, lanes, block, probe;
 };
 
 static int say_job(struct evil *e, const struct odd_job *o)
@@ -285,7 +285,7 @@ static int say_job(struct evil *e, const struct odd_job *o)
 	static struct pack p;
 
 	p.len = 0;
-	pack_array(&p, 11);
+	pack_array(&p, 17);
 	pack_uint(&p, MSG_JOB);
 	pack_nil(&p);
 	pack_uint(&p, o->verb);
@@ -303,67 +303,73 @@ static int say_job(struct evil *e, const struct odd_job *o)
 	pack_uint(&p, o->lanes);
 	pack_uint(&p, o->block);
 	pack_uint(&p, 0);
+	pack_uint(&p, 0); /* devices, their id, what is fixed, more lanes */
+	pack_uint(&p, 0);
+	pack_nil(&p);
+	pack_uint(&p, 0);
+	pack_uint(&p, 0);
+	pack_uint(&p, o->probe);
 	return say(e, p.data, p.len);
 }
 
 static int job_root_dots(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "../outside", NULL, 1, 1, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "../outside", NULL, 1, 1, 0, 1, MIB, 0 });
 }
 
 static int job_root_reserved(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ ".haul/x", NULL, 1, 1, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ ".haul/x", NULL, 1, 1, 0, 1, MIB, 0 });
 }
 
 static int job_unknown_flag(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 32, 1, MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 128, 1, MIB, 0 });
 }
 
 static int job_unknown_verb(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 3, 1, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 4, 1, 0, 1, MIB, 0 });
 }
 
 static int job_seventeen_lanes(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 17, MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 17, MIB, 0 });
 }
 
 static int job_no_lanes(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 0, MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 0, MIB, 0 });
 }
 
 static int job_odd_block(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 1, 3 * MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 1, 3 * MIB, 0 });
 }
 
 static int job_block_of_a_gigabyte(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 1, 1024 * (uint64_t)MIB });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 0, 1, 1024 * (uint64_t)MIB, 0 });
 }
 
 static int pull_without_source(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "", NULL, 1, 2, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "", NULL, 1, 2, 0, 1, MIB, 0 });
 }
 
 static int push_with_source(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", "y", 1, 1, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "x", "y", 1, 1, 0, 1, MIB, 0 });
 }
 
 static int pull_dots(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "", "../outside/canary", 1, 2, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "", "../outside/canary", 1, 2, 0, 1, MIB, 0 });
 }
 
 static int pull_absolute(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "", "/etc/passwd", 1, 2, 0, 1, MIB });
+	return say_job(e, &(struct odd_job){ "", "/etc/passwd", 1, 2, 0, 1, MIB, 0 });
 }
 
 /* The wish for all memory there is gets less, and the next job is not kept waiting for ever. */

@@ -11,15 +11,15 @@ setup() {
 }
 
 # Lists as the contract words them, each split into what this version has and what it refuses.
-VERBS_LATER="sync hash diagnose send receive pair discover jobs history retry report"
+VERBS_LATER="sync hash send receive pair discover jobs history retry report"
 IGNORED="a r l p t o g A X z h P W"
 LETTERS_BUILT="n v q c L i"
 LETTERS_LATER="u H S x D 0"
 OPTIONS_LATER="cached size-only ignore-times existing ignore-existing max-delete nest trash delete no-perms no-times
 	no-xattrs no-owner numeric-ids chown exclude include exclude-from include-from only explain-filter files-from
-	min-size max-size min-age max-age trace wait restart inplace plan run-plan check"
+	min-size max-size min-age max-age wait restart inplace plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
-OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain
+OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x
 	--connect-timeout=1 --timeout=1 --progress=never --on-conflict=replace --verify=transfer --on-error=continue -n -c -L"
 
 # Nothing was made: no home, no file beside the one there was.

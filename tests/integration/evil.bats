@@ -62,7 +62,12 @@ cases() { "$EVIL" list | sed -n "$1"; }
 	mkdir "$SHARE/many"
 	for i in $(seq 1 4000); do : >"$SHARE/many/$(printf '%04d' "$i")"; done
 	chmod 0 "$SHARE/many"/*
-	evil $(cases '/^want_never_announced$/,$p')
+	evil $(cases '/^want_never_announced$/,/^closes_at_each_step$/p')
+	all_is_well
+}
+
+@test "a measurement that breaks a rule" {
+	evil $(cases '/^probe_longer_than_agreed$/,$p')
 	all_is_well
 }
 

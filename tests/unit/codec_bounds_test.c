@@ -179,6 +179,15 @@ static const struct bound bounds[] = {
 	LIMIT("JOB", "15", NUMBER, 12), /* with the 4 to begin with */
 	LIMIT("JOB minimal", "15", NUMBER, 15),
 	BAD("JOB minimal", "3", NUMBER, 2),
+	BAD("JOB minimal", "2", NUMBER, 3), /* a probe without bytes */
+	BAD("JOB minimal", "16", NUMBER, MIB),
+	BAD("JOB minimal", "4", NUMBER, 64),
+	BAD("JOB probe", "2", NUMBER, 1),
+	BAD("JOB probe", "2", NUMBER, 4),
+	LIMIT("JOB probe", "4", NUMBER, 127),
+	BAD("JOB probe", "6", PATH_LEN, 3),
+	LIMITS("JOB probe", "16", NUMBER, MIB, UINT64_C(1) << 35),
+	BAD("JOB probe", "16", NUMBER, 0),
 
 	BAD("ACCEPT", "1", DIGESTS_LEN, 31),
 	GOOD("ACCEPT", "1", DIGESTS_LEN, 32),

@@ -14,6 +14,7 @@ static struct lane_turn turn(uint64_t now_ms, uint64_t idle_ms, uint64_t moved, 
 				   .idle_ns = idle_ms * MS,
 				   .moved = moved,
 				   .waits_for = waits_for,
+				   .if_over = waits_for,
 				   .disk = DISK_NO_INPUT };
 }
 
@@ -75,6 +76,30 @@ static void the_disk_has_its_own_account(void **state)
 	assert_int_equal(m.times.disk[DISK_NO_INPUT], 0);
 }
 
+/* The last blocks are written when nothing comes any more: that was the disk, however free the blocks were. */
+static void what_is_written_after_the_last_arrival_is_the_disks_time(void **state)
+{
+	struct lane_turn t = turn(0, 0, 1, LANE_WAITS_FOR_PEER);
+	struct lane_meter m;
+
+	(void)state;
+	t.if_over = LANE_WAITS_FOR_DISK;
+	lane_meter_start(&m, 0, 0);
+	take(&m, t); /* begins */
+	for (uint64_t i = 1; i <= 3; i++) {
+		t.now_ns = t.idle_ns = i * 10 * MS;
+		t.moved++;
+		t.arrived += i < 3; /* the third time a write has come back, and no more bytes */
+		take(&m, t);
+	}
+	assert_int_equal(m.times.waits[LANE_WAITS_FOR_PEER], 20 * MS);
+	assert_int_equal(m.times.waits[LANE_WAITS_FOR_DISK], 0);
+	lane_meter_end(&m);
+	assert_int_equal(m.times.waits[LANE_WAITS_FOR_PEER], 20 * MS);
+	assert_int_equal(m.times.waits[LANE_WAITS_FOR_DISK], 10 * MS);
+	assert_int_equal(m.times.wall, 30 * MS);
+}
+
 /* libuv's idle time and the clock are read one after the other. */
 static void more_slept_than_passed_is_cut(void **state)
 {
@@ -113,6 +138,7 @@ int main(void)
 		cmocka_unit_test(what_was_slept_belongs_to_what_was_announced),
 		cmocka_unit_test(a_wait_that_brings_nothing_is_not_booked),
 		cmocka_unit_test(the_disk_has_its_own_account),
+		cmocka_unit_test(what_is_written_after_the_last_arrival_is_the_disks_time),
 		cmocka_unit_test(more_slept_than_passed_is_cut),
 		cmocka_unit_test(it_says_itself_in_a_line),
 	};

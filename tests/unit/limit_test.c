@@ -55,16 +55,18 @@ static void a_full_socket_is_the_network_only_if_the_other_end_is_hungry(void **
 	assert_int_equal(narrowest(lane(300, 0, 650, 0, 50), lane(50, 0, 0, 0, 950)), LIMIT_SOURCE_DISK);
 }
 
-/* More threads than cores: a lane that stands in line for a core is short of CPU, whatever it slept for before. */
-static void standing_in_line_for_a_core_is_cpu(void **state)
+/* On a full machine a lane stands in line for a core after each sleep; the link fills the socket meanwhile. */
+static void standing_in_line_after_a_sleep_is_not_the_cpu(void **state)
 {
-	struct lane_times source = lane(450, 0, 0, 0, 550), destination = lane(400, 0, 0, 0, 600);
+	struct lane_times source = lane(100, 0, 0, 0, 900), destination = lane(120, 0, 0, 0, 880);
 
 	(void)state;
+	source.ready = 500 * MS;
+	destination.ready = 700 * MS;
 	assert_int_equal(narrowest(source, destination), LIMIT_NETWORK);
-	source.ready = 300 * MS;
-	destination.ready = 150 * MS;
-	assert_int_equal(narrowest(source, destination), LIMIT_SOURCE_CPU);
+	destination.compute = 920 * MS; /* driven off its core in the midst of its work */
+	destination.waits[LANE_WAITS_FOR_PEER] = 80 * MS;
+	assert_int_equal(narrowest(source, destination), LIMIT_DESTINATION_CPU);
 }
 
 static void a_rate_limit_is_named_at_either_end(void **state)
@@ -91,6 +93,16 @@ static void a_source_without_work_waits_for_the_destination(void **state)
 	assert_int_equal(narrowest(lane(50, 900, 0, 0, 0), destination), LIMIT_FILES);
 }
 
+/* Few blocks: the source was busy for all of its short time, and the destination writes on. */
+static void who_was_through_early_limited_nothing(void **state)
+{
+	struct lane_times source = lane(95, 0, 5, 0, 0);
+
+	(void)state;
+	source.wall = 100 * MS;
+	assert_int_equal(narrowest(source, lane(120, 0, 800, 0, 80)), LIMIT_DESTINATION_DISK);
+}
+
 static void too_little_says_nothing(void **state)
 {
 	const struct lane_times source = lane(100, 0, 900, 0, 0), destination = lane(100, 0, 0, 0, 900), none = { 0 };
@@ -110,7 +122,7 @@ static void too_little_says_nothing(void **state)
 static void absurd_times_of_a_peer_do_no_harm(void **state)
 {
 	struct lane_times absurd = { .wall = 1,
-				     .cpu = (UINT64_C(1) << 43) * 1000000,
+				     .compute = (UINT64_C(1) << 43) * 1000000,
 				     .ready = (UINT64_C(1) << 43) * 1000000 };
 	const struct limit_facts f = { &absurd, &absurd, 1, UINT64_C(1) << 30 };
 	double shares[LIMIT_KINDS];
@@ -129,9 +141,10 @@ int main(void)
 		cmocka_unit_test(each_stage_is_named),
 		cmocka_unit_test(who_never_waits_is_narrower_than_who_is_busy),
 		cmocka_unit_test(a_full_socket_is_the_network_only_if_the_other_end_is_hungry),
-		cmocka_unit_test(standing_in_line_for_a_core_is_cpu),
+		cmocka_unit_test(standing_in_line_after_a_sleep_is_not_the_cpu),
 		cmocka_unit_test(a_rate_limit_is_named_at_either_end),
 		cmocka_unit_test(a_source_without_work_waits_for_the_destination),
+		cmocka_unit_test(who_was_through_early_limited_nothing),
 		cmocka_unit_test(too_little_says_nothing),
 		cmocka_unit_test(absurd_times_of_a_peer_do_no_harm),
 	};

@@ -119,6 +119,17 @@ static const struct message job_minimal = {
 	.job = { .verb = JOB_COPY, .direction = JOB_PUSH, .share = T("a"), .lanes = 1, .block_bytes = 1 << 20 },
 };
 
+static const struct message job_probe = {
+	.type = MSG_JOB,
+	.job = { .verb = JOB_PROBE,
+		 .direction = JOB_PUSH,
+		 .flags = JOB_TO_DISK,
+		 .share = T("inbox"),
+		 .lanes = 2,
+		 .block_bytes = 4 << 20,
+		 .probe_bytes = 1 << 30 },
+};
+
 static const struct message accept = {
 	.type = MSG_ACCEPT,
 	.accept = { .session_id = { 0xff, [31] = 0x01 },

@@ -99,11 +99,36 @@ static void stopped_in_the_midst(void **state)
 	close_desk();
 }
 
+/* A probe: one file that lies nowhere; delivered or not, nothing of it is left. */
+static void a_probe_is_one_file_without_a_place(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		d = (struct desk){ .scan = { .main = &d.main, .on_batch = on_batch } };
+		assert_ok(mailbox_open_plain(&d.main));
+		assert_ok(source_scan_probe(&d.scan, 5 << 20));
+		if (round) {
+			deliver(true);
+			assert_int_equal(d.held_count, 1);
+			assert_int_equal(d.held[0]->count, 1);
+			assert_int_equal(d.held[0]->items[0].facts.size, 5 << 20);
+			assert_int_equal(d.held[0]->items[0].facts.kind, ENTRY_FILE);
+			assert_true(d.held[0]->items[0].parent == HAUL_NO_INDEX);
+			use_up(d.held[0]);
+			assert_true(d.is_over);
+		}
+		source_scan_stop(&d.scan);
+		deliver(false);
+		mailbox_close_plain(&d.main);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_rests_until_a_batch_comes_back),
 		cmocka_unit_test(stopped_in_the_midst),
+		cmocka_unit_test(a_probe_is_one_file_without_a_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,174 @@
+/*
+ * The disk at the place named, digests and encryption. A file of our own is measured where one may be made; else the
+ * longest there is read.
+ */
+#include "agent/diagnose_parts.h"
+
+#include "agent/exit_class.h"
+#include "certs/identity.h"
+#include "engine/base/escape.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGE_S 1.0
+#define CPU_STAGE_S 0.4
+#define BIG_FILE_BYTES (UINT64_C(64) << 20) /* what is worth reading instead of a file of our own */
+#define OWN_FILE_MAX (UINT64_C(4) << 30)
+
+static struct measure_config measure_config(const struct diagnosis *d, double seconds)
+{
+	return (struct measure_config){ .seconds = seconds,
+					.backend = diagnose_backend(d->req->backend),
+					.direct = (enum direct_mode)d->req->direct,
+					.stop = &diagnose_stop_signal };
+}
+
+static const char *how(const struct measured *m)
+{
+	return m->is_direct ? "direct" : "through the page cache";
+}
+
+static void read_here(struct diagnosis *d, int fd, const char *what)
+{
+	const struct measure_config cfg = measure_config(d, STAGE_S);
+	struct measured m;
+	haul_status st = measure_read(fd, &cfg, &m);
+
+	if (haul_failed(st))
+		diagnose_row_missing(d, DIAGNOSE_READ, "%s: %s", what, haul_status_text(st));
+	else
+		diagnose_row_measured(d, DIAGNOSE_READ, &m, "%s, %s", what, how(&m));
+}
+
+/* The longest file directly in the directory that we may read, opened; -1: none is big. */
+static int find_big(int dir_fd, char *ret_name, size_t cap)
+{
+	int copy = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0), fd = -1;
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	uint64_t best = BIG_FILE_BYTES - 1;
+	struct dirent *at;
+
+	if (!dir && copy >= 0)
+		(void)close(copy);
+	while (dir && (at = readdir(dir))) {
+		struct stat st;
+		int candidate;
+
+		if (fstatat(dir_fd, at->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+		    (uint64_t)st.st_size <= best)
+			continue;
+		candidate = openat(dir_fd, at->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (candidate < 0)
+			continue;
+		if (fd >= 0)
+			(void)close(fd);
+		fd = candidate;
+		best = (uint64_t)st.st_size;
+		(void)haul_escape(at->d_name, strlen(at->d_name), ret_name, cap);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return fd;
+}
+
+static void disk_in(struct diagnosis *d, int dir_fd)
+{
+	const struct measure_config cfg = measure_config(d, STAGE_S);
+	char name[HAUL_FAULT_TEXT_MAX / 8];
+	struct measured m;
+	haul_status st = measure_write(dir_fd, OWN_FILE_MAX, &cfg, &d->source_fd, &m);
+
+	if (haul_ok(st)) {
+		diagnose_row_measured(d, DIAGNOSE_WRITE, &m, "a file of its own, %s, synced, removed", how(&m));
+		if (!diagnose_is_stopped(d))
+			read_here(d, d->source_fd, "the file written before");
+		return;
+	}
+	d->source_fd = find_big(dir_fd, name, sizeof(name));
+	diagnose_row_missing(d, DIAGNOSE_WRITE, "%s", haul_status_text(st));
+	if (d->source_fd >= 0)
+		read_here(d, d->source_fd, name);
+	else
+		diagnose_row_missing(d, DIAGNOSE_READ, "nothing of 64 MiB or more to read, and nothing may be written");
+}
+
+/* A file that is named is read; the directory it lies in is written to. */
+bool diagnose_disk_here(struct diagnosis *d)
+{
+	const char *path = d->req->local && *d->req->local->path ? d->req->local->path : ".";
+	char shown[HAUL_FAULT_TEXT_MAX / 4], text[HAUL_FAULT_TEXT_MAX];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		haul_status why = haul_status_from_errno(errno);
+
+		if (fd >= 0)
+			(void)close(fd);
+		(void)snprintf(text, sizeof(text), "%s: %s", haul_escape(path, strlen(path), shown, sizeof(shown)),
+			       haul_status_text(why));
+		diagnose_tell_error(d, why, "local", text, NULL);
+		d->report->exit_code = EXIT_CLASS_NO_SOURCE;
+		return false;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		disk_in(d, fd);
+		(void)close(fd);
+	} else if (S_ISREG(st.st_mode)) {
+		diagnose_row_missing(d, DIAGNOSE_WRITE, "a file was named: name a directory to write to");
+		d->source_fd = fd;
+		read_here(d, fd, "the file named");
+	} else {
+		(void)close(fd);
+		diagnose_tell_error(d, HAUL_WRONG_KIND, "local", "diagnose takes a directory or a file", NULL);
+		d->report->exit_code = EXIT_CLASS_USAGE;
+		return false;
+	}
+	return true;
+}
+
+static void tls_here(struct diagnosis *d, enum diagnose_stage stage, enum tls_suite suite)
+{
+	const struct measure_config cfg = measure_config(d, CPU_STAGE_S);
+	struct measured m;
+	haul_status st = measure_tls(d->identity, suite, &cfg, &m);
+
+	if (haul_failed(st))
+		diagnose_row_missing(d, stage, "%s", haul_status_text(st));
+	else
+		diagnose_row_measured(d, stage, &m,
+				      "one thread, memory to memory, the slower of encrypting and decrypting");
+}
+
+haul_status diagnose_cpu_here(struct diagnosis *d)
+{
+	const struct measure_config cfg = measure_config(d, CPU_STAGE_S);
+	struct haul_fault fault = { 0 };
+	struct measured m;
+	int dir_fd;
+	haul_status st = measure_digest(&cfg, &m);
+
+	if (haul_ok(st))
+		diagnose_row_measured(d, DIAGNOSE_DIGEST, &m, "one thread, memory");
+	else
+		diagnose_row_missing(d, DIAGNOSE_DIGEST, "%s", haul_status_text(st));
+	st = home_open_config(d->home, &dir_fd, &fault);
+	if (haul_ok(st)) {
+		st = identity_open(dir_fd, &d->identity, &fault);
+		(void)close(dir_fd);
+	}
+	if (haul_failed(st)) {
+		diagnose_tell_error(d, st, "local", fault.text, NULL);
+		return st;
+	}
+	tls_here(d, DIAGNOSE_TLS_128, TLS_SUITE_AES_128_GCM);
+	if (!diagnose_is_stopped(d))
+		tls_here(d, DIAGNOSE_TLS_256, TLS_SUITE_AES_256_GCM);
+	return HAUL_OK;
+}

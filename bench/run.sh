@@ -6,7 +6,7 @@
 #        bench/run.sh all [ROUNDS]         one workload after the other, then link
 #        bench/run.sh list                 workloads and subjects
 #   WHAT   a file of bench/workloads/ without its .sh: big, small, footage, source, unchanged, million, verify,
-#          local-big, local-small, remove, move, slow-source, slow-target, slow-link, fast-disks
+#          local-big, local-small, remove, move, move-file, slow-source, slow-target, slow-link, fast-disks
 #
 #   BENCH_SUBJECTS   subset, as words; each is a file of bench/subjects/
 #   BENCH_DIR        where inputs and copies lie (one disk at both ends); default build-bench in this tree
@@ -31,7 +31,7 @@ bin=${HAUL_BUILD:-$root/build}/bin
 . "$harness/measure.bash"
 
 what=${1:-}
-base_port=$((20000 + $$ % 20000))
+base_port=$((20000 + $$ % 12000)) # below where connections get theirs
 scale=${BENCH_SCALE:-1}
 
 usage() {
@@ -54,8 +54,8 @@ list_all() {
 
 run_all() {
 	local workload failed=0
-	for workload in big small footage source unchanged million verify local-big local-small remove move slow-source \
-		slow-target slow-link fast-disks; do
+	for workload in big small footage source unchanged million verify local-big local-small remove move move-file \
+		slow-source slow-target slow-link fast-disks; do
 		"$bench/run.sh" "$workload" "$@" || failed=1
 	done
 	run_links "${1:-3}" || failed=1
@@ -152,7 +152,7 @@ list) list_all && exit ;;
 '' | -*) usage ;;
 esac
 [ -f "$bench/workloads/$what.sh" ] || fail "no workload $what (bench/run.sh list)"
-for program in haul hauld haul_touchmem haul_make_input haul_limit; do
+for program in haul hauld haul_touchmem haul_peak haul_make_input haul_limit; do
 	[ -x "$bin/$program" ] || fail "$bin/$program is missing: cmake --preset release -DHAUL_BENCH=ON && cmake --build build"
 done
 [ "$(id -u)" = 0 ] || note "not root: caches stay warm, figures are not of record"

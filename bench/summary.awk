@@ -10,6 +10,7 @@
 # Usage: awk -f bench/summary.awk [-v form=csv] FILE.csv     (csv: the same as lines for bench/chart.py)
 BEGIN { FS = ","; reference = "haul" }
 /^# reference / { sub(/^# reference /, ""); reference = $0; next }
+/^# memory / { next }
 /^#/ { if (form != "csv") print; next }
 $1 == "what" { next }
 {

@@ -2,6 +2,8 @@
 # source.
 
 haul_at_client() { HAUL_HOME=$state/a "${client[@]}" "$bin/haul" "$@"; }
+# The same, measured: the most memory it had goes to $state/peak.
+haul_measured() { HAUL_HOME=$state/a "${client[@]}" "$bin/haul_peak" "$state/peak" "$bin/haul" "$@"; }
 haul_at_server() { HAUL_HOME=$state/b "${server[@]}" "$bin/haul" "$@"; }
 
 haul_start() {
@@ -21,6 +23,16 @@ haul_start() {
 }
 
 device_id_of() { grep -oE '[A-Z2-7]{4,}(-[A-Z2-7]{4,}){3,}' | head -n 1; }
+
+# The most memory that the last command and, since its start, the agent had resident.
+haul_memory() {
+	local agent=
+	[ ! -f "$state/pids" ] || agent=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) .*/\1/p' "/proc/$(head -n 1 "$state/pids")/status")
+	awk -v haul="$(cat "$state/peak")" -v agent="$agent" 'BEGIN {
+		printf "haul %.0f MiB", haul / 1024
+		if (agent != "") printf ", hauld %.0f MiB since its start", agent / 1024
+		printf "\n" }'
+}
 
 haul_version() { "$bin/haul" --version | head -n 1; }
 

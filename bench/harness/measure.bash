@@ -12,6 +12,7 @@ with_subject() {
 		subject_install() { :; }
 		subject_start() { :; }
 		subject_stop() { stop_services; }
+		subject_memory() { :; }
 		# shellcheck source=/dev/null
 		. "$bench/subjects/$1.sh"
 		shift
@@ -99,6 +100,7 @@ measure() {
 			cpu = n[2] / hz
 			printf "%s,%d,%s,%.3f,%.1f,%.2f,%.2f\n", what, round, subject, s, bytes / s / 1e6, cpu, cpu / bytes * 1e9
 		}' | tee -a "$csv"
+	with_subject "$subject" subject_memory | sed "s/^/# memory $subject in round $round: /" >>"$csv"
 }
 
 tell_failure() { echo "# failed $1: $2" | tee -a "$csv" >&2; }

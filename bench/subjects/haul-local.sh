@@ -7,6 +7,7 @@ subject_install() {
 	haul_knows copy -q "$state/probe/" "$state/probe-copy/"
 }
 # shellcheck disable=SC2086 # words on purpose
-subject_copy() { haul_at_client copy -q ${BENCH_HAUL_OPTIONS:-} "$src/" "$dst/"; }
-subject_verify() { haul_at_client verify -q "$src/" "$dst/"; }
+subject_copy() { haul_measured copy -q ${BENCH_HAUL_OPTIONS:-} "$src/" "$dst/"; }
+subject_verify() { haul_measured verify -q "$src/" "$dst/"; }
+subject_memory() { haul_memory; }
 subject_version() { haul_version; }

@@ -43,6 +43,7 @@ the_csv() { find "$T/results" -name "*-$1.csv"; }
 	grep -q '^# .*1 files, 6400000 bytes' "$csv"
 	grep -q '^# subject haul: haul [0-9].*: haul copy' "$csv"
 	grep -qE '^haul +2 .* 1\.00 \[1\.00, 1\.00\]' "$T/out"
+	grep -qE '^# memory haul in round 2: haul [1-9][0-9]* MiB, hauld [1-9][0-9]* MiB' "$csv"
 	python3 - "${csv%.csv}.svg" <<-'PYTHON'
 		import sys, xml.etree.ElementTree as tree
 		root = tree.parse(sys.argv[1]).getroot()

@@ -49,8 +49,7 @@ static void the_text_is_fixed_and_comes_back(void **state)
 
 	(void)state;
 	assert_ok(device_id_of_key((const uint8_t *)"abc", 3, id));
-	assert_string_equal(device_id_text(id, text),
-			    "XJ4BNP4E-PAHH6UQD-KBIDPF34-LRCEOYAA-GYNDSYLM-XVHFUCDJ-7WD4QACX-WWQR");
+	assert_string_equal(device_id_text(id, text), "XJ4BNP4E-PAHH6UQD-KBIDPF34-LRCEOYAA-GYNDSYLM-XVHFUCDJ-7WD4QACX-WWQR");
 	for (unsigned seed = 0; seed < 500; seed++) {
 		fill(id, seed);
 		assert_int_equal(strlen(device_id_text(id, text)), DEVICE_ID_TEXT_MAX - 1);

@@ -336,6 +336,17 @@ static int accept_a_huge_block(struct evil *e, int fd)
 	return accepted(e, fd, 1, 16 * MIB);
 }
 
+static int note_never_asked_for(struct evil *e, int fd)
+{
+	static const char text[] = "\x1b]0;yours\x07";
+	const struct message m = { .type = MSG_NOTE, .note = { .text = { text, sizeof(text) - 1 } } };
+	struct play p;
+
+	if (!running(&p, e, fd) || !talk_say(&p.control, &m))
+		return over(&p, V_FAULT);
+	return until_it_goes(&p);
+}
+
 static int answer_too_many(struct evil *e, int fd)
 {
 	const struct found found[3] = { { .state = FOUND_THERE, .kind = ENTRY_DIRECTORY } };
@@ -496,6 +507,7 @@ const struct evil_server_case server_cases[] = {
 	CASE(pull_silent, "pull", "5"),
 	CASE(accept_sixteen_lanes, "pull", "10"),
 	CASE(accept_a_huge_block, "pull", "10"),
+	CASE(note_never_asked_for, "pull", "10"),
 	CASE(answer_too_many, "pull", "10"),
 	CASE(error_with_escapes, "pull", "2|3"),
 	CASE(error_of_no_known_code, "pull", "10"),

@@ -379,6 +379,7 @@ static int job_of_all_memory(struct evil *e)
 
 	m.lanes = LANES_MAX;
 	m.block_bytes = MESSAGE_BLOCK_MAX;
+	m.fixed = JOB_FIXED_LANES | JOB_FIXED_BLOCK;
 	return job(e, &m);
 }
 

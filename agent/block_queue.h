@@ -26,8 +26,8 @@ struct send_file {
 	uint32_t attempt;
 	bool is_digests_only; /* DIGESTS frames: the receiver compares */
 	bool is_repair;
-	bool is_sparse; /* worth asking for holes */
-	uint64_t place; /* where on its disk it begins (engine/file_place.h); for queues in that order */
+	bool is_sparse;  /* worth asking for holes */
+	uint64_t place;  /* where on its disk it begins (engine/file_place.h); for queues in that order */
 	bool is_made_up; /* a probe's: whatever the block's memory holds is sent; the descriptor is -1 */
 	struct disk_file file;
 	uint64_t size; /* as announced; the leaves are counted from it */

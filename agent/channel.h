@@ -12,6 +12,7 @@
 #ifndef HAUL_AGENT_CHANNEL_H
 #define HAUL_AGENT_CHANNEL_H
 
+#include "agent/round_trip.h"
 #include "certs/tls_config.h"
 #include "engine/base/fault.h"
 
@@ -98,8 +99,8 @@ const char *channel_address_text(const struct channel *ch);
 uv_loop_t *channel_loop(const struct channel *ch);
 const uint8_t *channel_device_id(const struct channel *ch); /* 32 bytes; once ready */
 
-/* The kernel's smoothed round trip to the peer, microseconds; 0: not known. */
-uint32_t channel_round_trip_us(const struct channel *ch);
+/* As the kernel has measured it. */
+struct round_trip channel_round_trip(const struct channel *ch);
 
 /* Bytes queued and not yet taken by the kernel. */
 size_t channel_queued(const struct channel *ch);

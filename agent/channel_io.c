@@ -316,12 +316,7 @@ size_t channel_queued(const struct channel *ch)
 	return filling(ch)->len + uv_stream_get_write_queue_size((const uv_stream_t *)&ch->tcp);
 }
 
-uint32_t channel_round_trip_us(const struct channel *ch)
+struct round_trip channel_round_trip(const struct channel *ch)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	if (ch->state != CHANNEL_READY || getsockopt(channel_socket(ch), IPPROTO_TCP, TCP_INFO, &info, &len))
-		return 0;
-	return info.tcpi_rtt;
+	return ch->state == CHANNEL_CLOSED ? (struct round_trip){ 0 } : round_trip_of(channel_socket(ch));
 }

@@ -27,7 +27,7 @@ struct grant {
 	struct place *place;     /* SMALL: held */
 	const char *path;        /* SMALL: below the place's root; held */
 	struct entry_facts meta; /* SMALL: what the file gets */
-	unsigned holders;        /* lanes that have not released it; the main loop's */
+	uint32_t holders;        /* bit n: lane n has not released it; the main loop's */
 };
 
 #endif

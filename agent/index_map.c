@@ -101,6 +101,17 @@ void *index_map_remove_any(struct index_map *m)
 	return NULL;
 }
 
+void *index_map_next(const struct index_map *m, size_t *at)
+{
+	while (*at < m->cap) {
+		void *object = m->slots[(*at)++].object;
+
+		if (object)
+			return object;
+	}
+	return NULL;
+}
+
 void index_map_close(struct index_map *m)
 {
 	free(m->slots);

@@ -27,6 +27,11 @@ HAUL_MUST_USE haul_status index_map_put(struct index_map *m, uint64_t index, voi
 void *index_map_get(const struct index_map *m, uint64_t index); /* NULL: not there */
 void *index_map_remove(struct index_map *m, uint64_t index);    /* what was there, or NULL */
 void *index_map_remove_any(struct index_map *m);                /* some object, or NULL when empty */
+/*
+ * One object after the other, in no order: *at is 0 at first, NULL comes at the end. Nothing may be put or removed
+ * meanwhile.
+ */
+void *index_map_next(const struct index_map *m, size_t *at);
 void index_map_close(struct index_map *m);
 
 #endif

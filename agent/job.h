@@ -81,6 +81,8 @@ struct job_callbacks {
 	void (*on_problem)(void *ctx, const char *path, haul_status code);
 	/* A choice and its reason, one line; NULL is fine. */
 	void (*on_explain)(void *ctx, const char *text);
+	/* A lane that was added did not join, or went away unused; NULL is fine. */
+	void (*on_lane_lost)(void *ctx, haul_status st, const struct haul_fault *fault);
 	/* Exactly once: the end. After HAUL_OK the link has been finished; after a failure it is still open or gone. */
 	void (*on_end)(void *ctx, haul_status st, const struct haul_fault *fault);
 };
@@ -92,13 +94,13 @@ struct job_config {
 	enum job_verb verb;
 	uint32_t flags; /* enum job_flags */
 	uint64_t modify_window_ns;
-	unsigned lanes;
-	struct lane_job lane;    /* role, callbacks and queue are filled in by the job */
-	const char *scratch_dir; /* held */
+	unsigned lanes, lanes_most; /* to begin with; at most, when more join */
+	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
+	const char *scratch_dir;    /* held */
 	enum direct_mode direct;
 	enum policy_order order; /* sender: of files within the window */
 	uint64_t run_bytes;      /* sender: of one kind before the other has its turn; 0: a block each */
-	struct job_probe probe; /* verb JOB_PROBE */
+	struct job_probe probe;  /* verb JOB_PROBE */
 	struct job_callbacks cb;
 	void *ctx;
 };

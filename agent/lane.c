@@ -1,8 +1,8 @@
 /*
  * The life of a lane: its thread and loop, its mails, its end.
  *
- * Happy path: lane_start() reserves memory and starts the thread; the loop attaches or connects the wire, which moves
- * the lane to RUNNING; mails bring work; lane_finish() lets it drain; when nothing is in flight and every wire is
+ * Happy path: lane_start() reserves memory and starts the thread; a mail brings the wire or has it connected, which
+ * moves the lane to RUNNING; mails bring work; lane_finish() lets it drain; when nothing is in flight and every wire is
  * closed the handles are closed, the loop returns, and LANE_ENDED is the last thing posted. A fault anywhere
  * (lane_fail) stops the lane; blocks in flight are waited for, because the kernel writes to their memory.
  */
@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ROUND_TRIP_LOOK_NS UINT64_C(100000000)
 
 static const unsigned phase_moves[] = {
 	[LANE_JOINING] = 1u << LANE_RUNNING | 1u << LANE_STOPPING,
@@ -102,6 +104,7 @@ static void lane_over(struct lane *l)
 	close_handles(l);
 	lane_account_end(l);
 	lane_trace_end(l);
+	l->ended->was_idle = l->moved == 0;
 	if (l->sink) {
 		l->sink_ended->status = l->ended->status;
 		l->sink_ended->fault = l->ended->fault;
@@ -129,12 +132,27 @@ void lane_maybe_end(struct lane *l)
 	lane_over(l);
 }
 
+/* What the main loop looks at from time to time, without asking. */
+static void publish(struct lane *l)
+{
+	uint64_t now_ns = l->meter.last.now_ns;
+
+	atomic_store_explicit(&l->peer_wait_ns, l->meter.peer_wait_ns, memory_order_relaxed);
+	atomic_store_explicit(&l->moved_so_far, l->moved, memory_order_relaxed);
+	if (l->job->role != LANE_SENDS || !l->wire || !l->wire->channel ||
+	    now_ns - l->round_trip_seen_ns < ROUND_TRIP_LOOK_NS)
+		return;
+	l->round_trip_seen_ns = now_ns;
+	atomic_store_explicit(&l->round_trip_ns, channel_round_trip(l->wire->channel).now_ns, memory_order_relaxed);
+}
+
 /* Once a turn, before the loop sleeps: the account, then what was queued goes to the kernel, whoever queued it. */
 static void on_prepare(uv_prepare_t *handle)
 {
 	struct lane *l = handle->data;
 
 	lane_account_turn(l);
+	publish(l);
 	if (l->engine)
 		engine_submit(l->engine);
 }
@@ -263,6 +281,7 @@ void lane_finish(struct lane *l)
 
 struct grant_mail {
 	struct mail mail;
+	uint64_t granted_end;
 	size_t count;
 	struct grant *grants[];
 };
@@ -270,11 +289,14 @@ struct grant_mail {
 static void deliver_grants(struct mail *m, void *ctx)
 {
 	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
-	haul_status st = recv_add_grants(ctx, gm->grants, gm->count);
+	struct lane *l = ctx;
+	haul_status st = recv_add_grants(l, gm->grants, gm->count);
 
+	if (gm->granted_end > l->granted_end)
+		l->granted_end = gm->granted_end;
 	free(gm);
 	if (haul_failed(st))
-		lane_fail(ctx, st, NULL);
+		lane_fail(l, st, NULL);
 }
 
 static void deliver_release(struct mail *m, void *ctx)
@@ -285,7 +307,7 @@ static void deliver_release(struct mail *m, void *ctx)
 	free(gm);
 }
 
-static haul_status post_grants(struct lane *l, struct grant *const *grants, size_t count,
+static haul_status post_grants(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end,
 			       void (*deliver)(struct mail *, void *))
 {
 	struct grant_mail *gm = calloc(1, sizeof(*gm) + count * sizeof(gm->grants[0]));
@@ -293,20 +315,22 @@ static haul_status post_grants(struct lane *l, struct grant *const *grants, size
 	if (!gm)
 		return HAUL_NO_MEMORY;
 	gm->mail.deliver = deliver;
+	gm->granted_end = granted_end;
 	gm->count = count;
-	memcpy(gm->grants, grants, count * sizeof(gm->grants[0]));
+	if (count)
+		memcpy(gm->grants, grants, count * sizeof(gm->grants[0]));
 	mail_post(&l->inbox, &gm->mail);
 	return HAUL_OK;
 }
 
-haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count)
+haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end)
 {
-	return post_grants(l, grants, count, deliver_grants);
+	return post_grants(l, grants, count, granted_end, deliver_grants);
 }
 
 haul_status lane_release(struct lane *l, struct grant *g)
 {
-	return post_grants(l, &g, 1, deliver_release);
+	return post_grants(l, &g, 1, 0, deliver_release);
 }
 
 struct attach_mail {
@@ -350,28 +374,26 @@ void lane_attach(struct lane *l, struct channel_parts *parts)
 	mail_post(&l->inbox, &am->mail);
 }
 
-/* ---- the thread ---- */
-
-static void lane_first_step(struct lane *l)
+static void deliver_connect(struct mail *m, void *ctx)
 {
+	struct lane *l = ctx;
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
-	if (l->sink) {
-		copy_begin(l);
+	(void)m;
+	if (lane_is_over(l))
 		return;
-	}
-	if (l->parts) {
-		struct channel_parts *parts = l->parts;
-
-		l->parts = NULL;
-		attach(l, parts);
-		return;
-	}
 	st = wire_connect(l, 0, &fault);
 	if (haul_failed(st))
 		lane_fail(l, st, &fault);
 }
+
+void lane_connect(struct lane *l)
+{
+	mail_post(&l->inbox, &l->connect);
+}
+
+/* ---- the thread ---- */
 
 /* The engine belongs to the thread that makes it. Twice the blocks: a split write may need several requests per block.
  */
@@ -406,10 +428,10 @@ static void lane_main(void *arg)
 	if (l->job->makes_up)
 		lane_fill_blocks(l);
 	st = lane_open_engine(l, &fault);
-	if (haul_ok(st))
-		lane_first_step(l);
-	else
+	if (haul_failed(st))
 		lane_fail(l, st, &fault);
+	else if (l->sink)
+		copy_begin(l);
 	(void)uv_run(&l->loop, UV_RUN_DEFAULT);
 	engine_free(l->engine);
 }
@@ -448,6 +470,7 @@ static struct lane *lane_alloc(struct lane_job *job, struct lane_job *sink, unsi
 	list_init(&l->wires);
 	list_init(&l->ready);
 	list_init(&l->hungry);
+	l->connect.deliver = deliver_connect;
 	l->wake.deliver = deliver_wake;
 	l->stop.deliver = deliver_stop;
 	l->finish.deliver = deliver_finish;
@@ -498,14 +521,9 @@ free_lane:
 	return st;
 }
 
-haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts, struct lane **ret_lane,
-		       struct haul_fault *fault)
+haul_status lane_start(struct lane_job *job, unsigned number, struct lane **ret_lane, struct haul_fault *fault)
 {
-	struct lane *l = lane_alloc(job, NULL, number);
-
-	if (l)
-		l->parts = parts;
-	return lane_open(l, ret_lane, fault);
+	return lane_open(lane_alloc(job, NULL, number), ret_lane, fault);
 }
 
 haul_status lane_start_copying(struct lane_job *from, struct lane_job *to, unsigned number, struct lane **ret_lane,
@@ -530,7 +548,6 @@ void lane_free(struct lane *l)
 	mail_post(&l->inbox, &l->bye);
 	(void)uv_thread_join(&l->thread);
 	(void)uv_loop_close(&l->loop);
-	channel_parts_free(l->parts);
 	block_share_close(&l->share);
 	index_map_close(&l->grants);
 	free(l);
@@ -539,6 +556,21 @@ void lane_free(struct lane *l)
 unsigned lane_number(const struct lane *l)
 {
 	return l->number;
+}
+
+uint64_t lane_peer_wait_ns(const struct lane *l)
+{
+	return atomic_load_explicit(&l->peer_wait_ns, memory_order_relaxed);
+}
+
+uint64_t lane_round_trip_ns(const struct lane *l)
+{
+	return atomic_load_explicit(&l->round_trip_ns, memory_order_relaxed);
+}
+
+uint64_t lane_moved(const struct lane *l)
+{
+	return atomic_load_explicit(&l->moved_so_far, memory_order_relaxed);
 }
 
 const char *lane_describe(const struct lane *l, char *ret_text, size_t cap)

@@ -7,7 +7,7 @@
  * A job with both ends in this process has lanes without a connection: such a lane reads for the one end and writes for
  * the other from the same block (lane_copy.c), and tells each its part.
  *
- *   JOINING --connected and LANE_OK--> RUNNING --lane_finish()--> FINISHING --both ends closed--> ENDED
+ *   JOINING --connection joined--> RUNNING --lane_finish()--> FINISHING --both ends closed--> ENDED
  *      +--------- any fault, lane_stop() --------+--> STOPPING --nothing in flight--> ENDED
  *
  * Every function here is for the main loop's thread; the fields belong to the lane's.
@@ -72,6 +72,7 @@ struct lane_report {
 	int os_errno;
 	struct haul_fault fault; /* JOINED: its text names the engine's back end */
 	struct lane_times times; /* ENDED */
+	bool was_idle;           /* ENDED: nothing was ever taken from the queue or came over it */
 	struct grant *grant;     /* RELEASED */
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 	struct lane_pack_entry *items; /* owned */
@@ -107,12 +108,12 @@ struct lane_job {
 };
 
 /*
- * Start lane `number`. The block share is reserved here (HAUL_BUSY: the budget is used up).
- * parts   server: the joined connection, taken on success. Client: NULL, the lane connects by itself.
+ * Start lane `number`; it waits for lane_connect() or lane_attach(), and what is posted before is known to it before
+ * anything can come over its connection. The block share is reserved here (HAUL_BUSY: the budget is used up).
  * Given: lane_free() after its LANE_ENDED.
  */
-HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, struct channel_parts *parts,
-				     struct lane **ret_lane, struct haul_fault *fault);
+HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, struct lane **ret_lane,
+				     struct haul_fault *fault);
 void lane_free(struct lane *l);
 
 /*
@@ -123,14 +124,20 @@ void lane_free(struct lane *l);
 HAUL_MUST_USE haul_status lane_start_copying(struct lane_job *from, struct lane_job *to, unsigned number,
 					     struct lane **ret_lane, struct haul_fault *fault);
 
-/* Server: a successor's connection has joined; taken. */
+/* Client: connect and join, once. */
+void lane_connect(struct lane *l);
+
+/* Server: its connection has joined, or a successor's; taken. */
 void lane_attach(struct lane *l, struct channel_parts *parts);
 
 /* There is something in the block queue. */
 void lane_wake(struct lane *l);
 
-/* These may come now. The array is copied; the grants are held until released. HAUL_NO_MEMORY: nothing was posted. */
-HAUL_MUST_USE haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count);
+/*
+ * These may come now. The array is copied; the grants are held until released. HAUL_NO_MEMORY: nothing was posted.
+ * granted_end   all entries granted so far, to whichever lane, are below: data of others of them is old, and dropped
+ */
+HAUL_MUST_USE haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end);
 
 /* Nothing more of this grant is expected: LANE_RELEASED follows when no block of it is in work. */
 HAUL_MUST_USE haul_status lane_release(struct lane *l, struct grant *g);
@@ -142,6 +149,12 @@ void lane_finish(struct lane *l);
 void lane_stop(struct lane *l);
 
 unsigned lane_number(const struct lane *l);
+
+/* Nanoseconds that it has waited for its peer so far: the socket took no more, or brought nothing; and bytes moved. */
+uint64_t lane_peer_wait_ns(const struct lane *l);
+uint64_t lane_moved(const struct lane *l);
+/* Sending: the round trip of its connection as of late, with what waits in queues; nanoseconds, 0: not known. */
+uint64_t lane_round_trip_ns(const struct lane *l);
 
 /* "lane 2 running: 3 blocks in work, socket behind". For a stuck transfer; racy by nature. */
 const char *lane_describe(const struct lane *l, char *ret_text, size_t cap);

@@ -43,8 +43,6 @@ haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t 
 			free(h);
 			return st;
 		}
-		if (grants[i]->entry >= l->granted_end)
-			l->granted_end = grants[i]->entry + 1;
 	}
 	return HAUL_OK;
 }

@@ -49,6 +49,7 @@ void lane_meter_turn(struct lane_meter *m, const struct lane_turn *turn)
 		slept = elapsed; /* two clocks, read one after the other */
 	m->since.wall += elapsed;
 	m->since.compute += elapsed - slept;
+	m->peer_wait_ns += m->last.waits_for == LANE_WAITS_FOR_PEER ? slept : 0;
 	if (m->last.if_over == m->last.waits_for)
 		m->since.waits[m->last.waits_for] += slept;
 	else

@@ -63,6 +63,7 @@ struct lane_meter {
 	struct lane_times since;     /* the last time something moved */
 	uint64_t unsure[LANE_WAITS]; /* slept since the last arrival, by if_over */
 	struct lane_turn last;
+	uint64_t peer_wait_ns; /* slept for the peer, whatever came of it */
 	bool has_begun;
 };
 

@@ -54,27 +54,29 @@ struct lane {
 	bool is_finish_asked; /* lane_finish() was heard, perhaps before the lane had joined */
 	unsigned in_work;     /* engine requests and pool work items */
 	bool is_waiting_for_rate;
-	uint64_t rate_paid;          /* bytes reserved and not yet moved */
-	struct channel_parts *parts; /* server: joined before the thread ran */
+	uint64_t rate_paid; /* bytes reserved and not yet moved */
 	struct lane_report *ended, *sink_ended;
-	struct mail wake, stop, finish, bye;
+	struct mail connect, wake, stop, finish, bye;
 	_Atomic bool wake_posted, stop_posted;
+	_Atomic uint64_t peer_wait_ns, moved_so_far, round_trip_ns; /* as of the last turn, for the main loop */
+	uint64_t round_trip_seen_ns;                                /* when it was looked at */
 	unsigned owners, finishes_asked, frees_asked; /* ends it belongs to; the last two are the main loop's */
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
 	bool is_filling;   /* in phases: blocks are being read */
 	struct send_block *sending;
 	struct leaf_stream leaf; /* of it, the one in work */
+	unsigned may_take;       /* blocks at once; grows as they leave */
 	struct wire *sending_on; /* where `sending` began and has to end; a successor may join meanwhile */
 	/* receiving */
 	struct index_map grants; /* entry -> struct held_grant */
-	uint64_t granted_end;    /* all entries ever granted are below */
+	uint64_t granted_end;    /* all entries ever granted to any lane are below */
 	struct list hungry;      /* struct recv_block that compares, waiting for a block */
 	bool is_copying;         /* copy_pump() is at work */
 	/* where the time goes */
 	struct lane_meter meter, sink_meter; /* the latter: of a lane that copies, for its receiving end */
 	unsigned writes;                     /* in flight, of all requests */
-	uint64_t moved;                      /* grows whenever something went on */
+	uint64_t moved;                      /* grows whenever something went on, by the bytes where bytes went */
 	uint64_t arrived;                    /* receiving: blocks, leaves, packs, digests */
 	struct thread_cpu cpu_at_start;
 	struct trace_track *track, *recv_track; /* NULL: off; the latter: of what is received, the same or the sink's */

@@ -308,10 +308,20 @@ static void start_pack(struct send_block *b)
 	l->in_work++;
 }
 
+/*
+ * One block to begin with, and one more for each that has left. A lane that has just joined a full line sends slowly
+ * for seconds: had it taken all that its memory holds, the job would wait for it at the end (6 blocks of 2 MiB at 100
+ * ms: 5 s).
+ */
+static bool may_take(const struct lane *l)
+{
+	return l->sink || l->share.taken <= l->may_take; /* its blocks are the disk's, not the line's */
+}
+
 /* One unit of work into one free block; false: neither is there, or the lane has failed. */
 static bool take_one(struct lane *l)
 {
-	struct block *block = block_take(&l->share);
+	struct block *block = may_take(l) ? block_take(&l->share) : NULL;
 	struct send_work work;
 	struct send_block *b;
 
@@ -547,6 +557,7 @@ void send_pump(struct lane *l)
 		send_trace(l->sending, &l->sending->send, TRACE_SEND);
 		send_block_free(l->sending);
 		l->sending = NULL;
+		l->may_take += l->may_take < l->share.count;
 		wire_check_records(l->wire);
 		send_fill(l);
 	}

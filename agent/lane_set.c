@@ -1,17 +1,30 @@
-/* Counts the lanes in and out, so that a job hears three things only: all are there, one failed, all are gone. */
+/*
+ * Counts the lanes in and out, so that a job hears four things only: all are there, one failed, one that was added is
+ * lost, all are gone.
+ */
 #include "agent/lane_set.h"
 
 #include <assert.h>
 
+static void lane_lost(struct lane_set *s, unsigned number, const struct lane_report *r)
+{
+	s->lost++;
+	if (s->on_lost)
+		s->on_lost(s->owner, number, r->status, &r->fault);
+}
+
 static void lane_ended(struct lane_set *s, struct lane_report *r)
 {
 	struct lane *l = r->lane;
+	unsigned number = lane_number(l);
 
 	lane_times_add(&s->times, &r->times);
-	s->lanes[lane_number(l)] = NULL;
+	s->lanes[number] = NULL;
 	s->ended++;
 	lane_free(l);
-	if (haul_failed(r->status) && !s->is_stopping)
+	if (haul_failed(r->status) && !s->is_stopping && number >= s->count && r->was_idle)
+		lane_lost(s, number, r);
+	else if (haul_failed(r->status) && !s->is_stopping)
 		s->on_failed(s->owner, r->status, &r->fault);
 	else if (s->ended == s->started && s->is_stopping)
 		s->on_ended(s->owner);
@@ -25,6 +38,7 @@ static void on_report(void *owner, struct lane_report *r)
 	case LANE_JOINED:
 		if (s->on_explain && s->joined == 0)
 			s->on_explain(s->owner, r->fault.text);
+		s->has_joined[lane_number(r->lane)] = true;
 		lane_report_free(r);
 		if (++s->joined == s->count)
 			s->on_joined(s->owner);
@@ -48,6 +62,8 @@ static void on_report(void *owner, struct lane_report *r)
 
 void lane_set_open(struct lane_set *s)
 {
+	if (s->most < s->count)
+		s->most = s->count;
 	s->job.on_report = on_report;
 	s->job.owner = s;
 }
@@ -59,14 +75,25 @@ static void has_started(struct lane_set *s, struct lane *l, unsigned number)
 	s->started++;
 }
 
+/* parts: server, the joined connection, taken on success; client: NULL. */
 static haul_status start(struct lane_set *s, unsigned number, struct channel_parts *parts, struct haul_fault *fault)
 {
 	struct lane *l;
-	haul_status st = lane_start(&s->job, number, parts, &l, fault);
+	haul_status st = lane_start(&s->job, number, &l, fault);
 
-	if (haul_ok(st))
-		has_started(s, l, number);
-	return st;
+	if (haul_failed(st))
+		return st;
+	has_started(s, l, number);
+	st = s->on_started ? s->on_started(s->owner, l) : HAUL_OK;
+	if (haul_failed(st)) {
+		lane_stop(l);
+		return haul_fault_set(fault, st, "no memory for a lane's grants");
+	}
+	if (parts)
+		lane_attach(l, parts);
+	else
+		lane_connect(l);
+	return HAUL_OK;
 }
 
 haul_status lane_set_start(struct lane_set *s, struct haul_fault *fault)
@@ -100,9 +127,20 @@ haul_status lane_set_start_copying(struct lane_set *from, struct lane_set *to, s
 	return HAUL_OK;
 }
 
+haul_status lane_set_add(struct lane_set *s, struct haul_fault *fault)
+{
+	unsigned number = s->count;
+
+	while (number < s->most && s->was_started[number])
+		number++;
+	if (number == s->most || s->is_stopping)
+		return haul_fault_set(fault, HAUL_BUSY, "there are as many lanes as may be");
+	return start(s, number, NULL, fault);
+}
+
 bool lane_set_claim(struct lane_set *s, unsigned number, uint32_t epoch)
 {
-	if (number >= s->count || epoch != s->next_epoch[number] || (s->is_stopping && !s->lanes[number]))
+	if (number >= s->most || epoch != s->next_epoch[number] || (s->is_stopping && !s->lanes[number]))
 		return false;
 	s->next_epoch[number]++;
 	return true;
@@ -112,7 +150,7 @@ haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_
 {
 	haul_status st;
 
-	assert(number < s->count);
+	assert(number < s->most);
 	if (s->lanes[number]) {
 		lane_attach(s->lanes[number], parts);
 		return HAUL_OK;
@@ -129,7 +167,7 @@ haul_status lane_set_attach(struct lane_set *s, unsigned number, struct channel_
 
 void lane_set_wake(struct lane_set *s)
 {
-	for (unsigned i = 0; i < s->count; i++) {
+	for (unsigned i = 0; i < s->most; i++) {
 		if (s->lanes[i])
 			lane_wake(s->lanes[i]);
 	}
@@ -137,26 +175,33 @@ void lane_set_wake(struct lane_set *s)
 
 haul_status lane_set_grant(struct lane_set *s, struct grant *const *grants, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		grants[i]->holders = 0;
-	for (unsigned n = 0; n < s->count; n++) {
-		haul_status st;
+		if (grants[i]->entry >= s->granted_end)
+			s->granted_end = grants[i]->entry + 1;
+	}
+	for (unsigned n = 0; n < s->most; n++) {
+		haul_status st = s->lanes[n] ? lane_set_grant_to(s, s->lanes[n], grants, count) : HAUL_OK;
 
-		if (!s->lanes[n])
-			continue;
-		st = lane_grant(s->lanes[n], grants, count);
 		if (haul_failed(st))
 			return st;
-		for (size_t i = 0; i < count; i++)
-			grants[i]->holders++;
 	}
 	return HAUL_OK;
+}
+
+haul_status lane_set_grant_to(struct lane_set *s, struct lane *l, struct grant *const *grants, size_t count)
+{
+	haul_status st = lane_grant(l, grants, count, s->granted_end);
+
+	for (size_t i = 0; i < count && haul_ok(st); i++)
+		grants[i]->holders |= 1u << lane_number(l);
+	return st;
 }
 
 haul_status lane_set_release(struct lane_set *s, struct grant *g)
 {
-	for (unsigned n = 0; n < s->count; n++) {
-		haul_status st = s->lanes[n] ? lane_release(s->lanes[n], g) : HAUL_OK;
+	for (unsigned n = 0; n < s->most; n++) {
+		haul_status st = s->lanes[n] && g->holders & 1u << n ? lane_release(s->lanes[n], g) : HAUL_OK;
 
 		if (haul_failed(st))
 			return st;
@@ -164,21 +209,51 @@ haul_status lane_set_release(struct lane_set *s, struct grant *g)
 	return HAUL_OK;
 }
 
-static void stop_all(struct lane_set *s, void (*how)(struct lane *))
-{
-	s->is_stopping = true;
-	for (unsigned i = 0; i < s->count; i++) {
-		if (s->lanes[i])
-			how(s->lanes[i]);
-	}
-}
-
+/* One that is still on its way in is not waited for: everything is done, and it owes nothing. */
 void lane_set_finish(struct lane_set *s)
 {
-	stop_all(s, lane_finish);
+	s->is_stopping = true;
+	for (unsigned i = 0; i < s->most; i++) {
+		if (s->lanes[i] && i >= s->count && !s->has_joined[i])
+			lane_stop(s->lanes[i]);
+		else if (s->lanes[i])
+			lane_finish(s->lanes[i]);
+	}
 }
 
 void lane_set_stop(struct lane_set *s)
 {
-	stop_all(s, lane_stop);
+	s->is_stopping = true;
+	for (unsigned i = 0; i < s->most; i++) {
+		if (s->lanes[i])
+			lane_stop(s->lanes[i]);
+	}
+}
+
+static uint64_t sum_of(const struct lane_set *s, uint64_t (*value)(const struct lane *))
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < s->most; i++)
+		sum += s->lanes[i] && s->has_joined[i] ? value(s->lanes[i]) : 0;
+	return sum;
+}
+
+uint64_t lane_set_peer_wait_ns(const struct lane_set *s)
+{
+	return sum_of(s, lane_peer_wait_ns);
+}
+
+uint64_t lane_set_moved(const struct lane_set *s)
+{
+	return sum_of(s, lane_moved);
+}
+
+uint64_t lane_set_round_trip_ns(const struct lane_set *s)
+{
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < s->most; i++)
+		known += s->lanes[i] && s->has_joined[i] && lane_round_trip_ns(s->lanes[i]) > 0;
+	return known ? sum_of(s, lane_round_trip_ns) / known : 0;
 }

@@ -1,4 +1,8 @@
-/* The lanes of one job, as the main loop sees them. Main loop's thread. */
+/*
+ * The lanes of one job, as the main loop sees them: `count` to begin with, and up to `most` when more join while it
+ * runs. A lane of the beginning that fails is a failure of the job. One that was added and fails before anything moved
+ * over it is only lost: it owes nothing. Main loop's thread.
+ */
 #ifndef HAUL_AGENT_LANE_SET_H
 #define HAUL_AGENT_LANE_SET_H
 
@@ -7,17 +11,26 @@
 struct lane_set {
 	struct lane_job job;
 	struct lane *lanes[LANES_MAX];
-	unsigned count; /* negotiated */
-	unsigned started, joined, ended;
+	unsigned count, most; /* negotiated; count <= most */
+	unsigned started, joined, ended, lost;
 	uint32_t next_epoch[LANES_MAX]; /* server: of each lane's next connection */
 	bool was_started[LANES_MAX];
+	bool has_joined[LANES_MAX];
+	uint64_t granted_end;    /* all entries granted so far are below */
 	bool is_stopping;        /* finish or stop has been called */
 	struct lane_times times; /* of all that ended */
 	void (*on_report)(void *owner, struct lane_report *r /* given; not JOINED and ENDED */);
-	void (*on_joined)(void *owner); /* all have joined */
+	void (*on_joined)(void *owner); /* as many as there are to begin with have joined */
 	void (*on_ended)(void *owner);  /* all that were started have ended and are freed */
 	void (*on_failed)(void *owner, haul_status st,
 			  const struct haul_fault *fault); /* one ended by itself; stop the job */
+	/*
+	 * Receiving: grant it what is granted to the others (lane_set_grant_to); nothing can come over it before. NULL
+	 * is fine, for a sender.
+	 */
+	haul_status (*on_started)(void *owner, struct lane *l);
+	/* An added one is gone, and what was granted to it with it; NULL is fine. */
+	void (*on_lost)(void *owner, unsigned number, haul_status st, const struct haul_fault *fault);
 	void (*on_explain)(void *owner, const char *text); /* a choice of the lanes; NULL is fine */
 	void *owner;
 };
@@ -35,6 +48,12 @@ HAUL_MUST_USE haul_status lane_set_start(struct lane_set *s, struct haul_fault *
 HAUL_MUST_USE haul_status lane_set_start_copying(struct lane_set *from, struct lane_set *to, struct haul_fault *fault);
 
 /*
+ * Client: one more lane; it joins by itself, or on_lost comes. HAUL_BUSY: there are as many as may be, the lanes are
+ * ending, or our memory for blocks is used up. Other failures are those of lane_start(). Nothing was changed then.
+ */
+HAUL_MUST_USE haul_status lane_set_add(struct lane_set *s, struct haul_fault *fault);
+
+/*
  * Server: whether this connection may join as lane `number` now; if so it is expected, and the next one is the next
  * epoch's. False: no such lane, another epoch than the next, or the lanes are ending.
  */
@@ -46,8 +65,17 @@ HAUL_MUST_USE haul_status lane_set_attach(struct lane_set *s, unsigned number, s
 
 void lane_set_wake(struct lane_set *s);
 HAUL_MUST_USE haul_status lane_set_grant(struct lane_set *s, struct grant *const *grants, size_t count);
+/* From on_started: these are granted to the others and not yet released; then data of older entries is dropped. */
+HAUL_MUST_USE haul_status lane_set_grant_to(struct lane_set *s, struct lane *l, struct grant *const *grants,
+					    size_t count);
 HAUL_MUST_USE haul_status lane_set_release(struct lane_set *s, struct grant *g);
 void lane_set_finish(struct lane_set *s);
 void lane_set_stop(struct lane_set *s);
+
+/* Nanoseconds that the lanes that run, taken together, have waited for their peer; and the bytes they have moved. */
+uint64_t lane_set_peer_wait_ns(const struct lane_set *s);
+uint64_t lane_set_moved(const struct lane_set *s);
+/* Sending: the mean of their round trips as of late, nanoseconds; 0: not known. */
+uint64_t lane_set_round_trip_ns(const struct lane_set *s);
 
 #endif

@@ -84,6 +84,17 @@ void policy_fit(unsigned *lanes, uint32_t *block_bytes, uint64_t budget_bytes)
 		--*lanes;
 }
 
+/* Shorter blocks rather than fewer lanes, but for blocks that were asked for. */
+static void fit_more_lanes(const struct policy_input *in, struct policy *p)
+{
+	p->more_lanes = in->more_lanes;
+	while (!in->block_bytes && p->block_bytes > HAUL_LEAF_BYTES &&
+	       !fits(p->lanes + p->more_lanes, p->block_bytes, in->budget_bytes))
+		p->block_bytes /= 2;
+	while (p->more_lanes && !fits(p->lanes + p->more_lanes, p->block_bytes, in->budget_bytes))
+		p->more_lanes--;
+}
+
 static void fit(const struct policy_input *in, struct policy *p)
 {
 	unsigned lanes = p->lanes;
@@ -95,11 +106,12 @@ static void fit(const struct policy_input *in, struct policy *p)
 	policy_fit(&p->lanes, &p->block_bytes, in->budget_bytes);
 	if (p->lanes < lanes)
 		p->lanes_why = "as many as fit into memory";
+	fit_more_lanes(in, p);
 	if (p->block_bytes < block_bytes)
 		p->block_why = "as long as fits into memory";
 	p->block_most = p->block_bytes;
 	if (!in->block_bytes && p->block_bytes < LONG_BLOCK_BYTES) {
-		lanes = p->lanes;
+		lanes = p->lanes + p->more_lanes;
 		p->block_most = LONG_BLOCK_BYTES;
 		policy_fit(&lanes, &p->block_most, in->budget_bytes);
 	}
@@ -111,7 +123,8 @@ static void choose_blocks(const struct policy_input *in, struct policy *p)
 
 	if (blocks < BLOCKS_PER_LANE)
 		blocks = BLOCKS_PER_LANE;
-	while (blocks > POLICY_BLOCKS_LEAST && block_cost(p->block_bytes) * blocks * p->lanes > in->budget_bytes)
+	while (blocks > POLICY_BLOCKS_LEAST &&
+	       block_cost(p->block_bytes) * blocks * (p->lanes + p->more_lanes) > in->budget_bytes)
 		blocks--;
 	p->blocks_per_lane = blocks;
 }

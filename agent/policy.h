@@ -35,6 +35,7 @@ struct policy_input {
 	uint32_t block_bytes; /* asked for; 0: to be chosen */
 	enum direct_mode direct;
 	uint64_t budget_bytes; /* for the blocks of all lanes of this end */
+	unsigned more_lanes;   /* that may join later, besides: room is left for their blocks */
 };
 
 enum policy_order {
@@ -51,6 +52,7 @@ struct policy {
 	unsigned lanes;
 	const char *lanes_why; /* static storage */
 	bool lanes_may_grow;   /* more of them than cores are no loss: neither a spindle nor the user limits them */
+	unsigned more_lanes;   /* of those asked for, as many as memory has room for */
 	uint32_t block_bytes;
 	const char *block_why;
 	uint32_t block_most; /* what to wish for while the other end is not known; at least block_bytes */

@@ -152,7 +152,7 @@ static void fill_result(struct probe *p)
 	p->result->source = p->sender ? all->own : all->peer;
 	p->result->destination = p->sender ? all->peer : all->own;
 	if (p->link && !p->link_has_ended)
-		p->result->round_trip_us = channel_round_trip_us(control_link_channel(p->link));
+		p->result->round_trip_us = (uint32_t)(channel_round_trip(control_link_channel(p->link)).now_ns / 1000);
 }
 
 /* The first word of the lanes is that one of them has joined: the clock starts. */

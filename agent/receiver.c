@@ -125,6 +125,15 @@ static void on_lane_failed(void *owner, haul_status st, const struct haul_fault 
 	receiver_fail(owner, st, fault);
 }
 
+static void on_lane_lost(void *owner, unsigned number, haul_status st, const struct haul_fault *fault)
+{
+	struct receiver *r = owner;
+
+	receiver_lane_lost(r, number);
+	if (r->job->cb.on_lane_lost)
+		r->job->cb.on_lane_lost(r->job->ctx, st, fault);
+}
+
 static void agree(struct receiver *r)
 {
 	struct message done = { .type = MSG_DONE };
@@ -236,11 +245,14 @@ static void set_up_lanes(struct receiver *r)
 	r->lanes.job.main = r->job->mailbox;
 	r->lanes.job.trace_job = job_trace(r->job, false);
 	r->lanes.count = r->job->lanes;
+	r->lanes.most = r->job->lanes_most;
 	r->lanes.owner = r;
 	r->lanes.on_report = receiver_on_report;
 	r->lanes.on_joined = on_lanes_joined;
 	r->lanes.on_ended = on_lanes_ended;
 	r->lanes.on_failed = on_lane_failed;
+	r->lanes.on_started = receiver_on_lane_started;
+	r->lanes.on_lost = on_lane_lost;
 	r->lanes.on_explain = receiver_explain;
 	lane_set_open(&r->lanes);
 }

@@ -236,6 +236,14 @@ void receiver_grant_due(struct receiver *r)
 	}
 }
 
+/* No lane holds it any more. */
+static void all_released(struct recv_entry *e)
+{
+	free(e->grant);
+	e->grant = NULL;
+	receiver_released(e);
+}
+
 /* Every lane lets go of it; what follows is in e->after. */
 static void release(struct recv_entry *e, enum after_release after)
 {
@@ -247,6 +255,49 @@ static void release(struct recv_entry *e, enum after_release after)
 	st = lane_set_release(&r->lanes, e->grant);
 	if (haul_failed(st))
 		receiver_fail(r, st, NULL);
+}
+
+/* ---- lanes that come later ---- */
+
+/* What has been released is not wanted any more: the lane drops it as old. */
+haul_status receiver_on_lane_started(void *owner, struct lane *l)
+{
+	struct receiver *r = owner;
+	struct grant **grants = calloc(r->entries.count + 1, sizeof(*grants));
+	struct recv_entry *e;
+	size_t count = 0, at = 0;
+	haul_status st;
+
+	if (!grants)
+		return HAUL_NO_MEMORY;
+	while ((e = index_map_next(&r->entries, &at))) {
+		if (e->phase == RECV_ARRIVING && e->grant)
+			grants[count++] = e->grant;
+	}
+	st = lane_set_grant_to(&r->lanes, l, grants, count);
+	free(grants);
+	return st;
+}
+
+void receiver_lane_lost(struct receiver *r, unsigned number)
+{
+	struct list released;
+	struct recv_entry *e;
+	struct list *item;
+	size_t at = 0;
+
+	if (r->state != RECEIVER_RUNNING)
+		return;
+	list_init(&released);
+	while ((e = index_map_next(&r->entries, &at))) {
+		if (!e->grant || !(e->grant->holders & 1u << number))
+			continue;
+		e->grant->holders &= ~(1u << number);
+		if (!e->grant->holders)
+			list_push_back(&released, &e->link);
+	}
+	while ((item = list_pop_front(&released)))
+		all_released(list_item(item, struct recv_entry, link));
 }
 
 /* ---- reports ---- */
@@ -431,13 +482,12 @@ static void lane_released(struct receiver *r, const struct lane_report *rep)
 	struct grant *g = rep->grant;
 	struct recv_entry *e;
 
-	if (r->state != RECEIVER_RUNNING || --g->holders)
+	g->holders &= ~(1u << lane_number(rep->lane));
+	if (r->state != RECEIVER_RUNNING || g->holders)
 		return;
 	e = index_map_get(&r->entries, g->entry);
 	assert(e && e->grant == g);
-	e->grant = NULL;
-	free(g);
-	receiver_released(e);
+	all_released(e);
 }
 
 static void packs_written(struct receiver *r, struct lane_report *rep)

@@ -90,6 +90,8 @@ void receiver_on_looked(struct recv_entry *e);
 void receiver_on_opened(struct recv_entry *e);
 void receiver_grant_due(struct receiver *r); /* grant and want what has gathered; before the flush */
 void receiver_next_files(struct receiver *r);
+haul_status receiver_on_lane_started(void *owner, struct lane *l); /* it gets what the others were granted */
+void receiver_lane_lost(struct receiver *r, unsigned number);      /* nothing comes over it any more */
 void receiver_on_report(void *owner, struct lane_report *report);
 void receiver_failures(struct receiver *r, const struct msg_failed *m);
 void receiver_release_failed(struct recv_entry *e); /* the lanes let go of it, then it fails */

@@ -106,6 +106,15 @@ static void on_lane_failed(void *owner, haul_status st, const struct haul_fault 
 	sender_fail(owner, st, fault);
 }
 
+static void on_lane_lost(void *owner, unsigned number, haul_status st, const struct haul_fault *fault)
+{
+	struct sender *s = owner;
+
+	(void)number;
+	if (s->cfg.cb.on_lane_lost)
+		s->cfg.cb.on_lane_lost(s->cfg.ctx, st, fault);
+}
+
 /* Both ends are known: the same root means that both speak of the same bytes. */
 static void agree(struct sender *s)
 {
@@ -216,11 +225,13 @@ static void set_up_lanes(struct sender *s, const struct job_config *cfg)
 	s->lanes.job.main = cfg->mailbox;
 	s->lanes.job.trace_job = job_trace(cfg, true);
 	s->lanes.count = cfg->lanes;
+	s->lanes.most = cfg->lanes_most;
 	s->lanes.owner = s;
 	s->lanes.on_report = sender_on_report;
 	s->lanes.on_joined = on_lanes_joined;
 	s->lanes.on_ended = on_lanes_ended;
 	s->lanes.on_failed = on_lane_failed;
+	s->lanes.on_lost = on_lane_lost;
 	s->lanes.on_explain = sender_explain;
 	lane_set_open(&s->lanes);
 }

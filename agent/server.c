@@ -247,10 +247,11 @@ static void hand_over(struct server_session *s, const struct msg_lane_hello *m)
 	struct server_session *owner = job_session(s->server, m->session_id, s->device_id);
 	const struct msg_lane_ok ok = { m->lane, m->epoch };
 	struct handing *h = calloc(1, sizeof(*h));
+	struct haul_fault fault = { .status = HAUL_NOT_ANNOUNCED, .text = "no job waits for this lane" };
 
-	if (!owner || !h || !lane_set_claim(session_job_lanes(owner->job), m->lane, m->epoch)) {
+	if (!owner || !h || !session_claim_lane(owner, m, &fault)) {
 		free(h);
-		session_refuse_status(s, HAUL_NOT_ANNOUNCED, "no job waits for this lane");
+		session_refuse_status(s, fault.status, fault.text);
 		return;
 	}
 	h->session = s;

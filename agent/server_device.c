@@ -38,6 +38,7 @@ void session_choose(const struct server *server, struct session_job *j)
 	policy_choose(&in, &chosen);
 	in.lanes = chosen.lanes < j->m.lanes ? chosen.lanes : j->m.lanes;
 	in.block_bytes = chosen.block_bytes < j->m.block_bytes ? chosen.block_bytes : j->m.block_bytes;
+	in.more_lanes = chosen.lanes_may_grow ? j->m.more_lanes : 0;
 	policy_choose(&in, &j->policy);
 	j->policy.lanes_may_grow = chosen.lanes_may_grow;
 }
@@ -55,6 +56,7 @@ bool session_admit(struct server_session *s)
 			continue;
 		j->policy.blocks_per_lane = blocks;
 		j->reserved_bytes = need;
+		j->lanes_paid = (UINT32_C(1) << j->policy.lanes) - 1;
 		server->reserved_bytes += need;
 		return true;
 	}
@@ -64,6 +66,7 @@ bool session_admit(struct server_session *s)
 void session_fill_accept(const struct session_job *j, struct msg_accept *accept)
 {
 	accept->lanes = j->policy.lanes;
+	accept->more_lanes = j->policy.more_lanes;
 	accept->block_bytes = j->policy.block_bytes;
 	accept->device = j->device.kind;
 	device_facts_id(&j->device, accept->disk_id);

@@ -155,6 +155,7 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.flags = j->m.flags,
 		.modify_window_ns = j->m.modify_window_ns,
 		.lanes = p->lanes,
+		.lanes_most = p->lanes + p->more_lanes,
 		.lane = { .block_bytes = p->block_bytes,
 			  .blocks_per_lane = p->blocks_per_lane,
 			  .read = { p->read.first, p->read.most },
@@ -208,6 +209,41 @@ static bool has_its_share(const struct server_session *s)
 struct lane_set *session_job_lanes(const struct session_job *j)
 {
 	return j->sender ? sender_lanes(j->sender) : receiver_lanes(j->receiver);
+}
+
+static bool has_queue(const struct server *server)
+{
+	list_each (pos, &server->sessions) {
+		if (list_item(pos, struct server_session, link)->state == SESSION_QUEUED)
+			return true;
+	}
+	return false;
+}
+
+/* A lane that joins later brings its need with it; who waits for memory to begin at all goes first. */
+static bool reserve_lane(struct server_session *owner, unsigned number)
+{
+	struct session_job *j = owner->job;
+	struct server *server = owner->server;
+	uint64_t need = block_cost(j->policy.block_bytes) * j->policy.blocks_per_lane;
+
+	if (number >= j->policy.lanes + j->policy.more_lanes || j->lanes_paid & 1u << number)
+		return true;
+	if (has_queue(server) || need > server->budget_bytes - server->reserved_bytes)
+		return false;
+	server->reserved_bytes += need;
+	j->reserved_bytes += need;
+	j->lanes_paid |= 1u << number;
+	return true;
+}
+
+bool session_claim_lane(struct server_session *owner, const struct msg_lane_hello *m, struct haul_fault *fault)
+{
+	if (!reserve_lane(owner, m->lane)) {
+		(void)haul_fault_set(fault, HAUL_BUSY, "no memory for another lane now");
+		return false;
+	}
+	return lane_set_claim(session_job_lanes(owner->job), m->lane, m->epoch);
 }
 
 static const struct job_totals *session_totals(const struct session_job *j)

@@ -49,6 +49,7 @@ struct session_job {
 	unsigned peer_cores;
 	struct device_facts device; /* what our end lies on, or as the user said */
 	struct policy policy;       /* lanes, blocks and the like as they were admitted */
+	uint32_t lanes_paid;        /* bit n: memory is reserved for lane n */
 	unsigned notes;             /* said */
 	uint64_t reserved_bytes;    /* of the server's budget */
 };
@@ -91,6 +92,8 @@ void session_job_free(struct session_job *j);
 void session_recheck_rights(struct server_session *s);
 void server_admit_next(struct server *server);
 struct lane_set *session_job_lanes(const struct session_job *j);
+/* Whether lane `number` may join now: the next of its epochs, and memory for its blocks. Else `s` is told why not. */
+bool session_claim_lane(struct server_session *owner, const struct msg_lane_hello *m, struct haul_fault *fault);
 
 /* server_device.c */
 void session_choose(const struct server *server, struct session_job *j); /* the job has been opened: its policy */

@@ -30,6 +30,7 @@ static void transfer_over(struct transfer *t)
 	t->state = TRANSFER_OVER;
 	close_handle((uv_handle_t *)&t->tick);
 	close_handle((uv_handle_t *)&t->leave);
+	close_handle((uv_handle_t *)&t->grow);
 	for (size_t i = 0; i < TRANSFER_SIGNALS; i++)
 		close_handle((uv_handle_t *)&t->signals[i]);
 	mailbox_close(&t->mailbox, NULL);
@@ -256,7 +257,8 @@ static haul_status open_loop(struct transfer *t)
 	}
 	(void)uv_timer_init(&t->loop, &t->tick);
 	(void)uv_timer_init(&t->loop, &t->leave);
-	t->tick.data = t->leave.data = t;
+	(void)uv_timer_init(&t->loop, &t->grow);
+	t->tick.data = t->leave.data = t->grow.data = t;
 	for (size_t i = 0; i < TRANSFER_SIGNALS; i++) {
 		(void)uv_signal_init(&t->loop, &t->signals[i]);
 		t->signals[i].data = t;

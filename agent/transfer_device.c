@@ -91,10 +91,13 @@ static struct policy_input input(const struct transfer *t, enum device_kind peer
 
 void transfer_wish(struct transfer *t, struct msg_job *job)
 {
-	const struct policy_input in = input(t, said_of(t, false), false);
+	struct policy_input in = input(t, said_of(t, false), false);
 
 	policy_choose(&in, &t->policy);
+	in.more_lanes = t->policy.lanes_may_grow ? transfer_more_lanes(t, t->policy.lanes) : 0;
+	policy_choose(&in, &t->policy);
 	job->lanes = t->policy.lanes;
+	job->more_lanes = t->policy.more_lanes;
 	job->block_bytes = t->policy.block_most; /* the server may lie on a device that likes long ones */
 	job->device = t->device.kind;
 	job->server_device = said_of(t, false);
@@ -133,6 +136,7 @@ void transfer_agree(struct transfer *t, const struct msg_accept *m)
 	policy_choose(&in, &chosen); /* what the server has found too, unless it has less memory */
 	in.lanes = m->lanes;
 	in.block_bytes = m->block_bytes;
+	in.more_lanes = m->more_lanes;
 	policy_choose(&in, &t->policy);
 	t->policy.lanes_why = chosen.lanes == m->lanes ? chosen.lanes_why : "as many as the peer has memory for";
 	t->policy.block_why = chosen.block_bytes == m->block_bytes ? chosen.block_why : "as the peer has memory for";

@@ -1,7 +1,8 @@
 /*
  * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c
- * (landing, JOB, the end of the job it runs), transfer_tell.c (entries, problems), transfer_report.c (the report),
- * transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused). One thread.
+ * (landing, JOB, the end of the job it runs), transfer_lanes.c (how many lanes), transfer_tell.c (entries, problems),
+ * transfer_report.c (the report), transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused).
+ * One thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_PARTS_H
 #define HAUL_AGENT_TRANSFER_PARTS_H
@@ -9,6 +10,7 @@
 #include "agent/dial.h"
 #include "agent/dial_trust.h"
 #include "agent/landing.h"
+#include "agent/lane_growth.h"
 #include "agent/policy.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
@@ -50,7 +52,7 @@ struct transfer {
 	enum transfer_state state;
 	uv_loop_t loop;
 	struct mailbox mailbox;
-	uv_timer_t tick, leave;
+	uv_timer_t tick, leave, grow;
 	uv_signal_t signals[TRANSFER_SIGNALS];
 	uint64_t started_ns;
 	/* the other end */
@@ -80,14 +82,16 @@ struct transfer {
 	uint8_t disk_id[DISK_ID_BYTES];
 	bool is_same_device; /* as the peer's */
 	struct policy policy;
-	uint32_t wished_lanes, wished_block_bytes;
+	uint32_t wished_lanes, wished_more_lanes, wished_block_bytes;
 	/* the job */
 	struct scan_source *scan_sources; /* push; owned with their strings and handles */
 	size_t scan_source_count;
 	int root_fd; /* pull: destination directory */
 	struct block_budget budget;
 	struct rate_limit limit;
-	struct trace *trace; /* NULL: off */
+	struct trace *trace;    /* NULL: off */
+	uint64_t round_trip_ns; /* to the peer; 0: not known */
+	struct lane_growth growth;
 	struct sender *sender;
 	struct receiver *receiver;
 	bool job_runs;        /* for a local job: either end does */
@@ -147,6 +151,12 @@ void transfer_local_free(struct transfer *t);
 /* transfer_self.c */
 /* Whether something would be copied onto itself, or into itself: told then. */
 bool transfer_is_onto_itself(struct transfer *t);
+
+/* transfer_lanes.c */
+unsigned transfer_more_lanes(struct transfer *t, unsigned lanes); /* that may join later, besides `lanes` */
+void transfer_lanes_start(struct transfer *t);                    /* the lanes of the beginning have been started */
+void transfer_on_lane_lost(void *ctx, haul_status st, const struct haul_fault *fault);
+void transfer_lanes_report(struct transfer *t);
 
 /* transfer_tell.c */
 void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);

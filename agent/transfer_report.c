@@ -125,6 +125,7 @@ void transfer_fill_report(struct transfer *t)
 	r->files_unread = all->files_unchanged;
 	r->has_root = all->has_root;
 	r->job_root = all->root;
+	transfer_lanes_report(t);
 	fill_limit(t, all);
 	r->cpu_s = (double)process_cpu_ms() / 1e3;
 	r->peer_cpu_s = t->is_local ? 0 : (double)all->peer_cpu_ms / 1e3; /* one process: counted already */

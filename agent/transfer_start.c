@@ -145,6 +145,7 @@ void transfer_send_job(struct transfer *t)
 	transfer_look_device(t);
 	transfer_wish(t, &m.job);
 	t->wished_lanes = m.job.lanes;
+	t->wished_more_lanes = m.job.more_lanes;
 	t->wished_block_bytes = m.job.block_bytes;
 	if (getrandom(m.job.job_id, sizeof(m.job.job_id), 0) != (ssize_t)sizeof(m.job.job_id)) {
 		transfer_fault(t, HAUL_CRYPTO, NULL, NULL);
@@ -369,6 +370,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.flags = job_flags(t->req),
 		.modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
 		.lanes = m->lanes,
+		.lanes_most = m->lanes + m->more_lanes,
 		.lane = { .is_client = true,
 			  .block_bytes = m->block_bytes,
 			  .blocks_per_lane = p->blocks_per_lane,
@@ -390,6 +392,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.cb = { .on_entry = transfer_on_entry,
 			.on_problem = transfer_on_problem,
 			.on_explain = on_explain,
+			.on_lane_lost = transfer_on_lane_lost,
 			.on_end = on_job_end },
 		.ctx = t,
 	};
@@ -415,8 +418,9 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 
 static bool is_acceptable(const struct transfer *t, const struct msg_accept *m)
 {
-	return m->lanes >= 1 && m->lanes <= t->wished_lanes && m->block_bytes >= HAUL_LEAF_BYTES &&
-	       m->block_bytes <= t->wished_block_bytes;
+	return m->lanes >= 1 && m->lanes <= t->wished_lanes &&
+	       m->lanes + m->more_lanes <= t->wished_lanes + t->wished_more_lanes &&
+	       m->block_bytes >= HAUL_LEAF_BYTES && m->block_bytes <= t->wished_block_bytes;
 }
 
 void transfer_accepted(struct transfer *t, const struct msg_accept *m)
@@ -441,12 +445,13 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 	transfer_explain_policy(t);
 	t->state = TRANSFER_RUNNING;
 	t->job_runs = true;
-	t->report->lanes = m->lanes;
 	t->moved_ns = uv_hrtime();
 	if (t->receiver)
 		receiver_begin(t->receiver);
 	lanes = t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
 	st = t->is_local ? transfer_local_start_lanes(t, &fault) : lane_set_start(lanes, &fault);
+	if (haul_ok(st) && !t->is_local)
+		transfer_lanes_start(t);
 	if (haul_failed(st) && t->sender)
 		sender_stop(t->sender, st, &fault);
 	else if (haul_failed(st))

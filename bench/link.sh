@@ -9,6 +9,7 @@
 #   LINK_STREAMS   of iperf3, default 1 2 4 8
 #   LINK_OPTIONS   for `haul copy`, for instance --lanes=4
 #   LINK_CSV       where the lines go; default bench/results/DATE-link.csv, or appended to if it exists
+#   LINK_KEEP      directory for what haul explained, one file a run; default none
 #   HAUL_BUILD     default build
 #
 # Source and destination lie on a tmpfs, so no disk is in the way. Each round of a shape runs iperf3 with each number of
@@ -27,7 +28,7 @@ rounds=${1:-3}
 shift || true
 shapes=("$@")
 [ ${#shapes[@]} -gt 0 ] || shapes=(1000:0 2500:0 1000:20 2500:20 1000:100 2500:100)
-read -r -a streams <<<"${LINK_STREAMS:-1 2 4 8}"
+read -r -a streams <<<"${LINK_STREAMS-1 2 4 8}"
 read -r -a options <<<"${LINK_OPTIONS:-}"
 csv=${LINK_CSV:-$root/bench/results/$(date +%Y-%m-%d-%H%M)-link.csv}
 pids=()
@@ -79,12 +80,14 @@ start_agents() {
 	HAUL_HOME=$work/b "$build/bin/haul" share add bench "$work/far" >/dev/null 2>&1
 	HAUL_HOME=$work/b "$build/bin/haul" peer add "$id_a" --name bench-a --allow bench=full >/dev/null 2>&1
 	: >"$work/hauld.out"
-	HAUL_HOME=$work/b shape_b "$build/bin/hauld" --listen "$SHAPE_B_IP:0" >"$work/hauld.out" 2>"$work/hauld.err" &
+	# Not through shape_b: what is to be ended later is the program, not a shell around it.
+	HAUL_HOME=$work/b ip netns exec "$SHAPE_B" "$build/bin/hauld" --listen "$SHAPE_B_IP:0" \
+		>"$work/hauld.out" 2>"$work/hauld.err" &
 	pids+=($!)
 	wait_until 5 grep -q '^listening ' "$work/hauld.out" || fail "hauld: $(cat "$work/hauld.err")"
 	HAUL_HOME=$work/a "$build/bin/haul" peer add "$id_b" --name nas \
 		--address "$(sed -n 's/^listening //p' "$work/hauld.out" | head -n 1)" >/dev/null 2>&1
-	shape_b iperf3 -s >/dev/null 2>&1 &
+	ip netns exec "$SHAPE_B" iperf3 -s >/dev/null 2>&1 &
 	pids+=($!)
 	wait_until 5 shape_b sh -c 'ss -tln | grep -q :5201' || fail "iperf3 does not listen"
 }
@@ -102,6 +105,7 @@ run_haul() {
 	HAUL_HOME=$work/a shape_a "$build/bin/haul" copy --explain "${options[@]}" "$@" >"$work/run.log" 2>&1 ||
 		return 1
 	ended=$(date +%s%N)
+	[ -z "${LINK_KEEP:-}" ] || cp "$work/run.log" "$LINK_KEEP/$rate-$rtt-$subject-$round.log"
 	awk -v ns=$((ended - began)) -v bytes="$bytes" 'BEGIN { print bytes * 8e3 / ns }'
 }
 run_push() { run_haul "$work/src/" nas:bench/dst/; }

@@ -144,7 +144,7 @@ static void give_grant(const char *name, int access, enum grant_mode mode)
 	f.grant = (struct grant){
 		.entry = ENTRY, .mode = mode, .size = BYTES, .end_leaf = LEAVES, .file = &f.target, .holders = 1
 	};
-	assert_ok(lane_grant(f.lane, grants, 1));
+	assert_ok(lane_grant(f.lane, grants, 1, 1));
 }
 
 static struct send_file *source(bool is_digests_only)

@@ -1,0 +1,118 @@
+/*
+ * How many lanes a transfer has: what cores and disks ask for, what the round trip asks for at once, and what is added
+ * while the network is the limit (agent/lane_growth.h). The client opens the lanes, so it is this side that decides,
+ * whichever way the data goes.
+ */
+#include "agent/transfer_parts.h"
+
+enum { GROWTH_STEP_MS = 100 };
+
+static struct lane_set *lanes_of(struct transfer *t)
+{
+	return t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
+}
+
+unsigned transfer_more_lanes(struct transfer *t, unsigned lanes)
+{
+	if (t->is_local)
+		return 0;
+	if (!t->round_trip_ns)
+		t->round_trip_ns = channel_round_trip(control_link_channel(t->link)).least_ns;
+	if (t->round_trip_ns < LONG_ROUND_TRIP_NS || lanes >= LANES_MAX)
+		return 0;
+	return LANES_MAX - lanes;
+}
+
+static void explain_round_trip(struct transfer *t, const struct lane_set *s)
+{
+	double ms = (double)t->round_trip_ns / 1e6;
+
+	if (s->most == s->count)
+		transfer_explain(t, "round trip %.1f ms: no more lanes than those", ms);
+	else
+		transfer_explain(t,
+				 "round trip %.1f ms: a lane carries about %.0f Mbit/s, more join while that is the "
+				 "limit, %u at most",
+				 ms, LANE_WINDOW_BYTES * 8e3 / (double)t->round_trip_ns, s->most);
+}
+
+/* One more; false: our memory or threads are used up, and no more are tried. */
+static bool add_lane(struct transfer *t)
+{
+	struct haul_fault fault = { 0 };
+
+	if (haul_ok(lane_set_add(lanes_of(t), &fault)))
+		return true;
+	transfer_explain(t, "no more lanes: %s", fault.text);
+	lane_growth_stop(&t->growth);
+	return false;
+}
+
+/* Receiving, the control connection knows: what acknowledges our messages waits in the same queue as the data. */
+static uint64_t round_trip_now(struct transfer *t)
+{
+	if (t->sender)
+		return lane_set_round_trip_ns(sender_lanes(t->sender));
+	return t->link ? channel_round_trip(control_link_channel(t->link)).now_ns : 0;
+}
+
+static void on_growth(uv_timer_t *timer)
+{
+	struct transfer *t = timer->data;
+	const struct lane_set *s = t->job_runs ? lanes_of(t) : NULL;
+	struct lane_growth_update update;
+	struct lane_growth_sample sample;
+
+	if (!s || s->is_stopping || t->growth.state == GROWTH_DONE) {
+		(void)uv_timer_stop(timer);
+		return;
+	}
+	sample = (struct lane_growth_sample){ .now_ns = uv_hrtime(),
+					      .bytes = lane_set_moved(s),
+					      .peer_wait_ns = lane_set_peer_wait_ns(s),
+					      .round_trip_ns = round_trip_now(t),
+					      .running = s->joined,
+					      .joining = s->started - s->joined - s->lost };
+	lane_growth_step(&t->growth, &sample, &update);
+	if (update.text[0])
+		transfer_explain(t, "%s", update.text);
+	while (update.add && add_lane(t))
+		update.add--;
+}
+
+void transfer_lanes_start(struct transfer *t)
+{
+	const struct lane_set *s = lanes_of(t);
+	const struct lane_growth_config cfg = { .most = s->most, .round_trip_ns = t->round_trip_ns };
+	unsigned first = lane_growth_first(t->round_trip_ns, s->most);
+
+	lane_growth_open(&t->growth, &cfg);
+	explain_round_trip(t, s);
+	if (s->most == s->count)
+		return;
+	if (first > s->count)
+		transfer_explain(t, "%u lanes more for the round trip", first - s->count);
+	for (unsigned i = s->count; i < first && add_lane(t); i++)
+		;
+	(void)uv_timer_start(&t->grow, on_growth, GROWTH_STEP_MS, GROWTH_STEP_MS);
+}
+
+void transfer_on_lane_lost(void *ctx, haul_status st, const struct haul_fault *fault)
+{
+	struct transfer *t = ctx;
+
+	if (t->growth.state != GROWTH_DONE)
+		lane_growth_stop(&t->growth);
+	transfer_explain(t, "a lane did not join, the others go on: %s",
+			 fault && fault->text[0] ? fault->text : haul_status_text(st));
+}
+
+void transfer_lanes_report(struct transfer *t)
+{
+	const struct lane_set *s = t->sender || t->receiver ? lanes_of(t) : NULL;
+
+	if (!s)
+		return;
+	t->report->lanes = s->joined ? s->joined : s->count;
+	transfer_explain(t, "%u lanes at the end", t->report->lanes);
+}

@@ -160,16 +160,18 @@ static void deliver_committed(struct mail *m, void *ctx)
 
 static void report_group(struct commit *c)
 {
-	struct list *item;
+	struct list *item, mails;
 
+	list_init(&mails);
 	while ((item = list_pop_front(&c->group))) {
 		struct recv_entry *e = entry_at(item);
 
 		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD && e->commit != COMMIT_PROBE;
 		e->commit_thread = c;
 		e->mail.deliver = deliver_committed;
-		mail_post(c->cfg.main, &e->mail);
+		list_push_back(&mails, &e->mail.link);
 	}
+	mailbox_post_all(c->cfg.main, &mails);
 	c->count = c->small_count = 0;
 }
 

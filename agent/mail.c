@@ -14,6 +14,23 @@ void mail_deliver_all(void *ctx, struct list *mails)
 	}
 }
 
+static void send_answers(struct worker *w)
+{
+	if (w->answer_count)
+		mailbox_post_all(w->answers_to, &w->answers);
+	w->answer_count = 0;
+}
+
+void worker_answer(struct worker *w, struct mailbox *to, struct mail *m)
+{
+	if (w->answers_to != to)
+		send_answers(w);
+	w->answers_to = to;
+	list_push_back(&w->answers, &m->link);
+	if (++w->answer_count >= WORKER_ANSWERS_MAX)
+		send_answers(w);
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
@@ -25,9 +42,11 @@ static void *worker_main(void *arg)
 		if (list_is_empty(&mails)) {
 			if (w->on_idle)
 				w->on_idle(w->ctx);
+			send_answers(w);
 			mailbox_wait(&w->inbox, &mails, true);
 		}
 		mail_deliver_all(w->ctx, &mails);
+		send_answers(w);
 	}
 	return NULL;
 }
@@ -45,6 +64,7 @@ haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(voi
 	int err;
 
 	*w = (struct worker){ .ctx = ctx, .on_idle = on_idle };
+	list_init(&w->answers);
 	st = mailbox_open_plain(&w->inbox);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "cannot make a mailbox");

@@ -2,7 +2,8 @@
  * What travels through mailboxes between the threads of a job: an object with its own handler, run by the receiver.
  *
  * A worker is a plain thread that runs the mails posted to it one after another, for calls that block (stat, mkdir,
- * rename, fsync). Whoever wants an answer posts another mail back.
+ * rename, fsync). Whoever wants an answer posts another mail back; a worker's own answers leave together, so that a
+ * loop is not woken for each of thousands of small files.
  */
 #ifndef HAUL_AGENT_MAIL_H
 #define HAUL_AGENT_MAIL_H
@@ -24,18 +25,29 @@ static inline void mail_post(struct mailbox *box, struct mail *m)
 /* Deliver every mail of a list, in order; the list is empty afterwards. Also an on_mail for mailbox_open(). */
 void mail_deliver_all(void *ctx, struct list *mails);
 
+enum { WORKER_ANSWERS_MAX = 64 };
+
 struct worker {
 	struct mailbox inbox;
 	pthread_t thread;
 	void *ctx;
 	void (*on_idle)(void *ctx); /* the inbox has run empty; NULL is fine */
-	bool is_stopping;           /* the thread's own */
+	bool is_stopping;           /* the thread's own, like the next two */
+	struct mailbox *answers_to; /* of `answers` */
+	struct list answers;
+	unsigned answer_count;
 	struct mail stop;
 };
 
 /* Start the thread. `name` shows in ps (15 characters). Closed with worker_stop(). */
 HAUL_MUST_USE haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(void *ctx), void *ctx,
 				       struct haul_fault *fault);
+
+/*
+ * From the worker's thread: post an answer. It leaves with what else is answered while the worker goes through its
+ * inbox, WORKER_ANSWERS_MAX at the latest; when the worker has nothing to do, all have left.
+ */
+void worker_answer(struct worker *w, struct mailbox *to, struct mail *m);
 
 /* After what was posted: end the thread and wait for it. */
 void worker_stop(struct worker *w);

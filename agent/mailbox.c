@@ -70,11 +70,22 @@ haul_status mailbox_open_plain(struct mailbox *m)
 
 void mailbox_post(struct mailbox *m, struct list *item)
 {
+	struct list one;
+
+	list_init(&one);
+	list_push_back(&one, item);
+	mailbox_post_all(m, &one);
+}
+
+void mailbox_post_all(struct mailbox *m, struct list *items)
+{
 	bool was_empty;
 
+	if (list_is_empty(items))
+		return;
 	pthread_mutex_lock(&m->lock);
 	was_empty = list_is_empty(&m->queue);
-	list_push_back(&m->queue, item);
+	list_splice_back(&m->queue, items);
 	if (was_empty && m->has_loop)
 		(void)uv_async_send(&m->wake);
 	else if (was_empty)

@@ -35,6 +35,9 @@ HAUL_MUST_USE haul_status mailbox_open_plain(struct mailbox *m);
 /* `item` is taken. Any thread. */
 void mailbox_post(struct mailbox *m, struct list *item);
 
+/* Post every item of a list, in order, with at most one waking; the list is empty afterwards. Any thread. */
+void mailbox_post_all(struct mailbox *m, struct list *items);
+
 /* Move everything that is there to `ret_items`; with `wait` (plain boxes only) waits while there is nothing. Receiver's
  * thread. */
 void mailbox_wait(struct mailbox *m, struct list *ret_items, bool wait);

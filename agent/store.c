@@ -346,7 +346,7 @@ static void deliver_look(struct mail *m, void *ctx)
 
 	look(s, e);
 	e->mail.deliver = deliver_looked;
-	mail_post(s->cfg.main, &e->mail);
+	worker_answer(&s->worker, s->cfg.main, &e->mail);
 }
 
 void store_look(struct store *s, struct recv_entry *e)
@@ -400,7 +400,7 @@ static void deliver_open(struct mail *m, void *ctx)
 	if (haul_failed(e->code))
 		e->failed_here = true;
 	e->mail.deliver = deliver_opened;
-	mail_post(s->cfg.main, &e->mail);
+	worker_answer(&s->worker, s->cfg.main, &e->mail);
 }
 
 void store_open(struct store *s, struct recv_entry *e)

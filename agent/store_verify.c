@@ -182,7 +182,7 @@ static void deliver_dir_end(struct mail *m, void *ctx)
 	if (s->cfg.verb == JOB_VERIFY)
 		find_surplus(s, end);
 	end->mail.deliver = deliver_found;
-	mail_post(s->cfg.main, &end->mail);
+	worker_answer(&s->worker, s->cfg.main, &end->mail);
 }
 
 haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d)

@@ -195,6 +195,7 @@ haul_status parent_cache_get(struct parent_cache *c, int root_fd, const char *pa
 			return HAUL_NO_MEMORY;
 		c->root_fd = root_fd;
 		c->dir_fd = -1;
+		c->opened++;
 		st = beneath_open_range(root_fd, path, parent_len, O_PATH | O_DIRECTORY, 0, &c->dir_fd);
 	}
 	if (haul_failed(st)) {
@@ -211,5 +212,5 @@ void parent_cache_close(struct parent_cache *c)
 	if (c->path && c->dir_fd >= 0)
 		(void)close(c->dir_fd);
 	free(c->path);
-	*c = (struct parent_cache){ 0 };
+	*c = (struct parent_cache){ .opened = c->opened };
 }

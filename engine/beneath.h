@@ -80,9 +80,10 @@ HAUL_MUST_USE haul_status beneath_sync_directory(int dir_fd, int near_fd);
 
 /* A cache of one opened parent, for callers that work through a directory in order. Zero is closed. */
 struct parent_cache {
-	int root_fd; /* borrowed */
-	char *path;  /* owned; of the parent, NULL when closed */
-	int dir_fd;  /* owned */
+	int root_fd;     /* borrowed */
+	char *path;      /* owned; of the parent, NULL when closed */
+	int dir_fd;      /* owned */
+	unsigned opened; /* counts up with each directory that is opened here */
 };
 
 /* As beneath_parent(), but the handle is the cache's (borrowed until the next call or parent_cache_close()). */

@@ -25,14 +25,15 @@ bool job_directory_will_do(const struct place *p, const struct dir_traits *targe
 	       target->mount == job->mount && target->project == job->project;
 }
 
-haul_status partial_find_spot(struct place *p, int target_fd, struct partial *ret_partial, bool *ret_is_elsewhere)
+haul_status partial_find_spot(struct place *p, const struct place_parent *at, struct partial *ret_partial,
+			      bool *ret_is_elsewhere)
 {
 	struct partial f = { .file = { .fd = -1 }, .owner = p->owner };
 	char hex[JOB_NAME_CHARS + 1];
 	struct dir_traits target;
 	haul_status st;
 
-	dir_traits_of(target_fd, &target);
+	place_parent_traits(at, &target);
 	*ret_is_elsewhere = target.device != p->root_device;
 	if (job_directory_will_do(p, &target)) {
 		f.dir_fd = p->job_fd;
@@ -43,7 +44,7 @@ haul_status partial_find_spot(struct place *p, int target_fd, struct partial *re
 	st = random_hex(hex, JOB_NAME_CHARS);
 	if (haul_failed(st))
 		return st;
-	f.dir_fd = fcntl(target_fd, F_DUPFD_CLOEXEC, 3);
+	f.dir_fd = fcntl(at->dir_fd, F_DUPFD_CLOEXEC, 3);
 	if (f.dir_fd < 0)
 		return haul_status_from_errno(errno);
 	f.owns_dir = true;
@@ -132,7 +133,7 @@ haul_status partial_create(struct place *p, const char *path, const struct parti
 	if (haul_ok(st) && faccessat(at.dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
-		st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+		st = partial_find_spot(p, &at, &f, &is_elsewhere);
 	place_parent_put(&at);
 	if (haul_ok(st)) {
 		f.size = cfg->size;
@@ -179,7 +180,7 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 
 	if (haul_failed(st))
 		return st;
-	st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+	st = partial_find_spot(p, &at, &f, &is_elsewhere);
 	place_parent_put(&at);
 	if (haul_failed(st))
 		return st;

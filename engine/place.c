@@ -256,7 +256,7 @@ haul_status place_make_link(struct place *p, const char *path, const char *targe
 	if (!*target || strlen(target) > HAUL_LINK_TARGET_MAX)
 		st = HAUL_BAD_VALUE;
 	if (haul_ok(st))
-		st = partial_find_spot(p, at.dir_fd, &f, &is_elsewhere);
+		st = partial_find_spot(p, &at, &f, &is_elsewhere);
 	place_parent_put(&at);
 	if (haul_failed(st))
 		return st;

@@ -27,6 +27,8 @@ struct dir_traits {
 struct place_cache {
 	const char *_Atomic owner; /* something of the thread's own; NULL while free */
 	struct parent_cache parents;
+	struct dir_traits traits; /* of that parent, when traits_of is parents.opened */
+	unsigned traits_of;
 };
 
 struct place {
@@ -46,10 +48,13 @@ struct place {
 struct place_parent {
 	int dir_fd; /* borrowed until the thread's next place_parent_get(), owned when is_own */
 	bool is_own;
-	const char *name; /* last component; points into the path */
+	const char *name;          /* last component; points into the path */
+	struct place_cache *cache; /* whose dir_fd it is; NULL when is_own */
 };
 
 HAUL_MUST_USE haul_status place_parent_get(struct place *p, const char *path, struct place_parent *ret_parent);
+/* Its traits: looked at once for a run of files in one directory, so a change meanwhile counts from the next run on. */
+void place_parent_traits(const struct place_parent *at, struct dir_traits *ret_traits);
 void place_parent_put(struct place_parent *at); /* also after a failure, if it was zero before */
 
 /* Make or find `.haul/`, remove what died in it, and take a directory there. p->job_fd stays -1 where that will not do.
@@ -80,11 +85,11 @@ bool is_hex(const char *text, size_t chars);
 HAUL_MUST_USE haul_status random_hex(char *ret_text, size_t chars);
 
 /*
- * Where the partial of something in the directory target_fd is made: fills dir_fd, owns_dir and name.
+ * Where the partial of something in the directory `at` is made: fills dir_fd, owns_dir and name.
  *
  * ret_is_elsewhere   whether that is another file system than place_sync_all() covers.
  */
-HAUL_MUST_USE haul_status partial_find_spot(struct place *p, int target_fd, struct partial *ret_partial,
+HAUL_MUST_USE haul_status partial_find_spot(struct place *p, const struct place_parent *at, struct partial *ret_partial,
 					    bool *ret_is_elsewhere);
 
 /*

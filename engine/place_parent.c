@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static struct parent_cache *cache_of_this_thread(struct place *p)
+static struct place_cache *cache_of_this_thread(struct place *p)
 {
 	static _Thread_local char self;
 
@@ -16,21 +16,35 @@ static struct parent_cache *cache_of_this_thread(struct place *p)
 		if (!owner && atomic_compare_exchange_strong(&p->caches[i].owner, &owner, &self))
 			owner = &self;
 		if (owner == &self)
-			return &p->caches[i].parents;
+			return &p->caches[i];
 	}
 	return NULL;
 }
 
 haul_status place_parent_get(struct place *p, const char *path, struct place_parent *ret_parent)
 {
-	struct parent_cache *cache = cache_of_this_thread(p);
-	struct place_parent at = { .is_own = !cache };
-	haul_status st = cache ? parent_cache_get(cache, p->root_fd, path, &at.dir_fd, &at.name)
+	struct place_cache *cache = cache_of_this_thread(p);
+	struct place_parent at = { .is_own = !cache, .cache = cache };
+	haul_status st = cache ? parent_cache_get(&cache->parents, p->root_fd, path, &at.dir_fd, &at.name)
 			       : beneath_parent(p->root_fd, path, &at.dir_fd, &at.name);
 
 	if (haul_ok(st))
 		*ret_parent = at;
 	return st;
+}
+
+void place_parent_traits(const struct place_parent *at, struct dir_traits *ret_traits)
+{
+	struct place_cache *c = at->cache;
+
+	if (!c) {
+		dir_traits_of(at->dir_fd, ret_traits);
+		return;
+	}
+	if (c->traits_of != c->parents.opened)
+		dir_traits_of(at->dir_fd, &c->traits);
+	c->traits_of = c->parents.opened;
+	*ret_traits = c->traits;
 }
 
 void place_parent_put(struct place_parent *at)

@@ -22,8 +22,16 @@ struct transfer_local {
 	struct transfer *transfer;
 	struct control_link *link; /* its end; NULL once closed */
 	struct receiver *receiver;
-	bool runs; /* the receiver's on_end is still to come */
+	bool runs;           /* the receiver's on_end is still to come */
+	bool link_has_ended; /* ours has finished or failed: this one is closed when nothing runs */
 };
+
+static void close_link(struct transfer_local *l)
+{
+	if (l->link)
+		control_link_close(l->link, NULL, NULL);
+	l->link = NULL;
+}
 
 static void stop(struct transfer_local *l, haul_status why, const struct haul_fault *fault)
 {
@@ -39,6 +47,8 @@ static void on_end(void *ctx, haul_status st, const struct haul_fault *fault)
 	l->runs = false;
 	if (haul_failed(st) && !t->own_end_is_over)
 		sender_stop(t->sender, st, fault);
+	if (l->link_has_ended)
+		close_link(l);
 	transfer_close_job(t);
 }
 
@@ -124,7 +134,11 @@ static void on_link_end(void *ctx, struct control_link *link, haul_status why, c
 	struct transfer_local *l = ctx;
 
 	(void)link;
-	stop(l, haul_ok(why) ? HAUL_LOST : why, fault);
+	l->link_has_ended = true;
+	if (l->runs)
+		stop(l, haul_ok(why) ? HAUL_LOST : why, fault);
+	else
+		close_link(l); /* as a peer does: our own end waits for it */
 }
 
 static const struct control_link_callbacks link_callbacks = { on_message, on_writable, on_link_end };
@@ -183,10 +197,8 @@ bool transfer_local_is_over(const struct transfer *t)
 
 void transfer_local_leave(struct transfer *t)
 {
-	if (t->local && t->local->link)
-		control_link_close(t->local->link, NULL, NULL);
 	if (t->local)
-		t->local->link = NULL;
+		close_link(t->local);
 }
 
 void transfer_local_free(struct transfer *t)

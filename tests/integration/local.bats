@@ -389,3 +389,14 @@ extent_of() { filefrag -v "$1" | awk '$1 == "0:" { print $4; exit }'; }
 	expect 0 haul copy --no-sync --json "$T/mixed" "$T/unsynced"
 	done_is exit 0 durable false
 }
+
+@test "a local copy is over when it is done: it does not wait for an end that is in the same process" {
+	local began=$SECONDS
+	mkdir "$T/all"
+	for i in 1 2 3 4 5 6; do
+		echo "$i" >"$T/one-$i"
+		expect 0 haul copy -q "$T/one-$i" "$T/all/"
+	done
+	# The time that a peer has for closing, 1.5 s, would have passed six times.
+	[ $((SECONDS - began)) -lt 9 ]
+}

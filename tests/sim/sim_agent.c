@@ -418,7 +418,8 @@ static void on_hello(struct sim_agent *a)
 static void on_job(struct sim_agent *a)
 {
 	struct message busy = { .type = MSG_BUSY, .busy = { 1 } };
-	struct message accept = { .type = MSG_ACCEPT, .accept = { { 1 }, 1, SIM_BLOCK_BYTES, false } };
+	struct message accept = { .type = MSG_ACCEPT,
+				  .accept = { .session_id = { 1 }, .lanes = 1, .block_bytes = SIM_BLOCK_BYTES } };
 
 	(void)say(a, &a->control, &busy);
 	(void)say(a, &a->control, &accept);

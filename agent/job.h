@@ -26,6 +26,11 @@ struct job_entry {
 	uint64_t offset;
 	bool is_cloned;     /* it shares its source's extents; nobody has read it */
 	const char *detail; /* untrusted, or NULL */
+	/* The sending end's own view of a source, for a move; facts NULL: none. */
+	unsigned source;
+	const char *source_path;
+	const struct entry_facts *facts;
+	bool is_equal; /* the receiver's root of the file is the very one that we read */
 	size_t detail_len;
 };
 

@@ -59,6 +59,11 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .has_offset = r->flags & RESULT_HAS_OFFSET,
 				      .offset = r->offset,
 				      .is_cloned = is_cloned(e, r),
+				      .source = e->source,
+				      .source_path = e->source_path,
+				      .facts = &e->facts,
+				      .is_equal =
+					  e->has_root && r->flags & RESULT_HAS_ROOT && digest_equal(&r->root, &e->root),
 				      .detail = r->detail.at,
 				      .detail_len = r->detail.len };
 

@@ -309,6 +309,7 @@ static void transfer_close(struct transfer *t)
 	sender_free(t->sender);
 	receiver_free(t->receiver);
 	transfer_local_free(t);
+	eraser_free(t->eraser);
 	landing_close(&t->landing);
 	free_sources(t);
 	free(t->local_destination);
@@ -365,6 +366,7 @@ void transfer_run(const struct home *h, const struct transfer_request *req, cons
 		transfer_leave(&t);
 	(void)uv_run(&t.loop, UV_RUN_DEFAULT);
 	close_trace(&t);
+	transfer_erase(&t);
 	transfer_fill_report(&t);
 	transfer_close(&t);
 	if (uv_loop_close(&t.loop))

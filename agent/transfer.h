@@ -31,6 +31,11 @@ struct transfer_request {
 	bool follow_links;   /* -L */
 	bool exact;          /* verify --exact */
 	bool no_sync;
+	/* Local only: what is proven and durable at the destination goes at the source, after the job's good end. The
+	 * caller asks for checksum and TRANSFER_PROOF_TRANSFER with it. */
+	bool is_move;
+	bool no_replace;           /* local only: an existing file with other content stays, the source's is named */
+	bool is_several;           /* more sources were named than are given here */
 	enum transfer_proof proof; /* --verify */
 	unsigned lanes;            /* 0: chosen */
 	uint32_t block_bytes;      /* 0: chosen */

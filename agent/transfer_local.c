@@ -8,6 +8,7 @@
  */
 #include "agent/transfer_parts.h"
 
+#include "certs/rights.h"
 #include "engine/base/escape.h"
 
 #include <dirent.h>
@@ -68,7 +69,8 @@ static bool origin_of(void *ctx, uint64_t index, struct entry_origin *ret_origin
 static haul_status accept_job(struct transfer_local *l, const struct msg_job *job, struct haul_fault *fault)
 {
 	struct transfer *t = l->transfer;
-	struct receiver_config cfg = { .rights = UINT64_MAX, .owner = OWNER_NONE, .umask = UINT32_MAX };
+	uint64_t rights = t->req->no_replace ? UINT64_MAX & ~(uint64_t)RIGHT_OVERWRITE : UINT64_MAX;
+	struct receiver_config cfg = { .rights = rights, .owner = OWNER_NONE, .umask = UINT32_MAX };
 	struct message m = { .type = MSG_ACCEPT };
 	haul_status st = transfer_open_destination(t, fault);
 
@@ -170,6 +172,8 @@ void transfer_local_open(struct transfer *t)
 	haul_status st = transfer_open_sources(t);
 
 	t->state = TRANSFER_NAMING;
+	if (haul_ok(st))
+		st = transfer_erase_open(t, &fault);
 	if (haul_ok(st))
 		st = open_pair(t, &fault);
 	if (haul_ok(st))

@@ -14,6 +14,7 @@
 #include "agent/policy.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
+#include "agent/source_eraser.h"
 #include "agent/transfer.h"
 #include "engine/device.h"
 
@@ -94,9 +95,10 @@ struct transfer {
 	struct lane_growth growth;
 	struct sender *sender;
 	struct receiver *receiver;
-	bool job_runs;        /* for a local job: either end does */
-	bool own_end_is_over; /* its on_end has come */
-	bool was_refused;     /* the peer sent ERROR: it has been told */
+	bool job_runs;         /* for a local job: either end does */
+	bool own_end_is_over;  /* its on_end has come */
+	struct eraser *eraser; /* is_move: what may go at the source */
+	bool was_refused;      /* the peer sent ERROR: it has been told */
 	/* telling */
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
@@ -147,6 +149,11 @@ void transfer_local_other_ended(struct transfer *t, haul_status st, const struct
 bool transfer_local_is_over(const struct transfer *t);
 void transfer_local_leave(struct transfer *t); /* close its link */
 void transfer_local_free(struct transfer *t);
+
+/* transfer_erase.c */
+haul_status transfer_erase_open(struct transfer *t, struct haul_fault *fault); /* before the job, if it is a move */
+void transfer_erase_note(struct transfer *t, const struct job_entry *e);
+void transfer_erase(struct transfer *t); /* after the loop has ended: delete what may go; blocking */
 
 /* transfer_self.c */
 /* Whether something would be copied onto itself, or into itself: told then. */

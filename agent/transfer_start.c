@@ -188,7 +188,7 @@ void transfer_land(struct transfer *t)
 {
 	const struct landing_request req = { .sources = t->sources,
 					     .source_count = t->source_count,
-					     .is_several = t->req->source_count > 1,
+					     .is_several = t->req->is_several || t->req->source_count > 1,
 					     .destination = &t->destination,
 					     .as_name = t->req->as_name,
 					     .follow_links = t->req->follow_links,

@@ -174,7 +174,9 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 	transfer_shown(t, at_source, e->path, shown, sizeof(shown));
 	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;
-	if (!at_source && code.code == HAUL_CODE_NO_RIGHT)
+	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && t->is_local)
+		(void)snprintf(text, sizeof(text), "%s: the name is taken, by other content", shown);
+	else if (!at_source && code.code == HAUL_CODE_NO_RIGHT)
 		tell_right(t, e, &p, text, sizeof(text), remedy, sizeof(remedy));
 	else
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(code));
@@ -203,6 +205,21 @@ static void count_compared(struct transfer *t, const struct job_entry *e)
 		t->reasons |= 1u << EXIT_CLASS_DIFFERENT;
 }
 
+/* A move leaves it where it is, and says so of each. */
+static void tell_special(struct transfer *t, const struct job_entry *e)
+{
+	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX];
+	const struct transfer_problem p = { .code = HAUL_CODE_UNSUPPORTED,
+					    .exit_code = EXIT_CLASS_ENTRIES,
+					    .side = "source",
+					    .path = e->path,
+					    .text = text };
+
+	(void)snprintf(text, sizeof(text), "%s stays: it is no file, directory or link",
+		       transfer_shown(t, true, e->path, shown, sizeof(shown)));
+	tell(t, &p);
+}
+
 void transfer_on_entry(void *ctx, const struct job_entry *e)
 {
 	struct transfer *t = ctx;
@@ -217,6 +234,8 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 
 	if (is_special(e->kind)) {
 		count_special(t, e->kind);
+		if (t->req->is_move)
+			tell_special(t, e);
 		return;
 	}
 	/* Without a code: verify tells a difference so; from a copy it is a failure all the same. */
@@ -225,6 +244,8 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		tell_failed(t, e);
 		return;
 	}
+	if (t->eraser)
+		transfer_erase_note(t, e);
 	if (t->req->verb == TRANSFER_VERIFY)
 		count_compared(t, e);
 	if (t->req->dry_run && e->kind == ENTRY_FILE && e->changes & (CHANGE_CREATED | CHANGE_CONTENT))

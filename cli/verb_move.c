@@ -1,14 +1,21 @@
-/* move: on one file system by renaming (agent/move.h); the places, and what is seen of it. */
+/*
+ * move: on one file system by renaming (agent/move.h); what cannot be renamed is copied by a transfer that deletes what
+ * it has proven. The places, and what is seen of it.
+ */
 #include "cli/run.h"
 
 #include "cli/events.h"
 #include "cli/sizes.h"
+#include "cli/transfer_view.h"
 
 #include "agent/move.h"
+#include "agent/report_exit.h"
 #include "engine/base/escape.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { TIMEOUT_MS = 300 * 1000 };
 
 struct move_view {
 	struct console *console;
@@ -85,31 +92,92 @@ static void sum_up(struct console *c, const struct transfer_report *r)
 			     r->signal_number ? " Stopped by a signal: the same command goes on." : "");
 }
 
-/* What is left where it was because only copying can move it. */
-static void refuse_copying(struct move_view *v, const struct move_request *req, const bool *must_copy,
-			   struct transfer_report *r)
+/* Copying has to do it, but with that rule it cannot. */
+static void refuse_number(struct move_view *v, const struct place_spec *source, struct transfer_report *r)
 {
 	char shown[HAUL_ESCAPED_MAX / 8], text[HAUL_FAULT_TEXT_MAX];
+	const struct transfer_problem p = { .code = HAUL_CODE_CROSS_DEVICE,
+					    .exit_code = EXIT_CLASS_ENTRIES,
+					    .side = "local",
+					    .path = source->text,
+					    .text = text };
 
-	for (size_t i = 0; i < req->source_count; i++) {
-		const struct transfer_problem p = { .code = HAUL_CODE_CROSS_DEVICE,
-						    .exit_code = EXIT_CLASS_ENTRIES,
-						    .side = "local",
-						    .path = req->sources[i].text,
-						    .text = text,
-						    .remedy = "haul copy, haul verify, then haul remove" };
-
-		if (!must_copy[i])
-			continue;
-		(void)snprintf(text, sizeof(text), "%s cannot be renamed to another file system: it stays",
-			       haul_escape(p.path, strlen(p.path), shown, sizeof(shown)));
-		on_error(v, &p);
-		if (!r->exit_code)
-			r->exit_code = r->reasons[r->reason_count++] = EXIT_CLASS_ENTRIES;
-	}
+	(void)snprintf(text, sizeof(text), "%s stays: --on-conflict=number between file systems is not in this version",
+		       haul_escape(source->text, strlen(source->text), shown, sizeof(shown)));
+	on_error(v, &p);
+	if (!r->exit_code)
+		r->exit_code = r->reasons[r->reason_count++] = EXIT_CLASS_ENTRIES;
 }
 
-static int run_in(const struct invocation *inv, const struct move_request *req, bool *must_copy, struct console *c)
+static void on_copy_landing(void *ctx, const struct transfer_landing *landings, size_t count)
+{
+	struct transfer_view *v = ctx;
+	char shown[HAUL_ESCAPED_MAX / 2];
+
+	v->has_landed = true; /* the landing itself was told before the renaming */
+	for (size_t i = 0; i < count; i++)
+		console_note(v->console, "%s cannot be renamed to there: it is copied, proven, then deleted",
+			     haul_escape(landings[i].source, strlen(landings[i].source), shown, sizeof(shown)));
+}
+
+static unsigned reason_bits(const struct transfer_report *r)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < r->reason_count; i++)
+		if (r->reasons[i] < 32)
+			bits |= 1u << r->reasons[i];
+	return bits;
+}
+
+/* One end for both: what was renamed and what was copied. */
+static void add_renamed(struct transfer_report *r, const struct transfer_report *renamed)
+{
+	unsigned bits = reason_bits(r) | reason_bits(renamed);
+
+	r->entries_renamed = renamed->entries_renamed;
+	r->entries_total += renamed->entries_total;
+	r->files_failed += renamed->files_failed;
+	r->elapsed_s += renamed->elapsed_s;
+	r->is_durable = r->is_durable && (renamed->is_durable || !renamed->entries_renamed);
+	r->reason_count = 0;
+	report_fill_exit(r, bits);
+}
+
+static int copy_rest(const struct invocation *inv, const struct move_request *req, const struct place_spec *rest,
+		     size_t count, struct console *c, const struct transfer_report *renamed)
+{
+	const struct transfer_request t = { .verb = TRANSFER_COPY,
+					    .sources = rest,
+					    .source_count = count,
+					    .destination = req->destination,
+					    .as_name = req->as_name,
+					    .dry_run = req->dry_run,
+					    .checksum = true,
+					    .is_move = true,
+					    .no_replace = req->rule == MOVE_FAIL,
+					    .is_several = req->source_count > 1,
+					    .proof = TRANSFER_PROOF_TRANSFER,
+					    .timeout_ms = TIMEOUT_MS,
+					    .want_entries = req->dry_run || c->is_verbose || c->is_json };
+	struct transfer_view view = { .console = c, .verb_name = "move", .request = &t, .environment = "" };
+	struct transfer_observer observer = transfer_view_observer(&view);
+	struct transfer_report report = { 0 };
+	struct problem problem;
+	struct home home;
+
+	if (haul_failed(run_home(inv, &home, &problem)))
+		return run_refuse(c, &problem);
+	observer.on_landing = on_copy_landing;
+	view.shows_progress = c->is_terminal && !c->is_quiet;
+	transfer_run(&home, &t, &observer, &report);
+	home_close(&home);
+	add_renamed(&report, renamed);
+	return transfer_view_end(&view, &report);
+}
+
+static int run_in(const struct invocation *inv, const struct move_request *req, bool *must_copy,
+		  struct place_spec *rest, struct console *c)
 {
 	char environment[HAUL_FAULT_TEXT_MAX];
 	struct move_view v = { .console = c, .dry_run = req->dry_run };
@@ -118,11 +186,20 @@ static int run_in(const struct invocation *inv, const struct move_request *req, 
 					   .on_moved = v.dry_run || c->is_verbose || c->is_json ? on_moved : NULL,
 					   .on_error = on_error };
 	struct transfer_report report = { 0 };
+	size_t count = 0;
 
 	v.environment = invocation_environment(inv, environment, sizeof(environment));
 	move_run(req, &obs, must_copy, &report);
-	refuse_copying(&v, req, must_copy, &report);
-	sum_up(c, &report);
+	for (size_t i = 0; i < req->source_count; i++) {
+		if (must_copy[i] && req->rule == MOVE_NUMBER)
+			refuse_number(&v, &req->sources[i], &report);
+		else if (must_copy[i])
+			rest[count++] = req->sources[i]; /* its texts stay those of `sources` */
+	}
+	if (!count || report.entries_renamed)
+		sum_up(c, &report);
+	if (count && !report.signal_number)
+		return copy_rest(inv, req, rest, count, c, &report);
 	event_done(c, &report);
 	return report.exit_code;
 }
@@ -153,6 +230,7 @@ static haul_status parse_places(const struct invocation *inv, struct place_spec 
 int run_move(const struct invocation *inv, struct console *c)
 {
 	struct place_spec *places = calloc(inv->operand_count, sizeof(*places));
+	struct place_spec *rest = calloc(inv->operand_count, sizeof(*rest));
 	bool *must_copy = calloc(inv->operand_count, sizeof(*must_copy));
 	struct move_request req = { .sources = places,
 				    .source_count = inv->operand_count - 1,
@@ -163,17 +241,18 @@ int run_move(const struct invocation *inv, struct console *c)
 	struct problem problem;
 	int code;
 
-	if (!places || !must_copy) {
+	if (!places || !rest || !must_copy) {
 		(void)problem_no_memory(&problem);
 		code = run_refuse(c, &problem);
 	} else if (haul_failed(parse_places(inv, places, &problem))) {
 		code = run_refuse(c, &problem);
 	} else {
-		code = run_in(inv, &req, must_copy, c);
+		code = run_in(inv, &req, must_copy, rest, c);
 	}
 	for (size_t i = 0; places && i < inv->operand_count; i++)
 		place_spec_close(&places[i]);
 	free(places);
+	free(rest);
 	free(must_copy);
 	return code;
 }

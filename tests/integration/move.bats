@@ -216,3 +216,128 @@ inode() { stat -c %i "$1"; }
 	check "$(grep -c 'renameat2(' "$T/trace")" -eq 2
 	check "$(grep -c 'unlink' "$T/trace")" -eq 0
 }
+
+# --- to another file system -----------------------------------------------------------------------------------------
+
+other_disk() { mount_loop "${1:-ext4}" "${2:-64}" "$T/w/disk"; }
+sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2); }
+
+@test "move: to another file system: copied, proven, then deleted; directories last" {
+	other_disk
+	mkdir Footage/empty
+	ln -s top Footage/link
+	head -c 3000000 /dev/urandom >Footage/big
+	sums Footage >"$T/before"
+	expect 0 haul move --json Footage disk
+	done_is exit 0 files_deleted 3 files_kept 0 durable true verified transfer
+	check ! -e Footage
+	sums disk/Footage | cmp - "$T/before"
+	check -L disk/Footage/link -a -d disk/Footage/empty
+	expect 0 haul move file.txt disk/renamed
+	check ! -e file.txt -a "$(cat disk/renamed)" = single
+}
+
+@test "move: dir/ to another file system empties dir and keeps it; several, one of them by rename" {
+	other_disk
+	mkdir disk/from
+	echo near >disk/near
+	expect 0 haul move Footage/ disk/from
+	check -d Footage -a -z "$(ls Footage)" -a -f disk/from/day/clip
+	expect 0 haul move disk/near file.txt disk/from
+	check -f disk/from/near -a -f disk/from/file.txt -a ! -e disk/near -a ! -e file.txt
+}
+
+@test "move: to another file system, what is there already: equal content goes, other content stays, size and time prove nothing" {
+	other_disk
+	mkdir -p disk/Footage/day
+	echo clip >disk/Footage/day/clip
+	echo tap >disk/Footage/top
+	touch -r Footage/top disk/Footage/top
+	expect 3 haul move Footage disk
+	err_has "top" "taken"
+	check ! -e Footage/day -a "$(cat Footage/top)" = top -a "$(cat disk/Footage/top)" = tap
+	expect 0 haul move --on-conflict=replace Footage disk
+	check ! -e Footage -a "$(cat disk/Footage/top)" = top
+}
+
+@test "move: specials stay and are named, and so does their directory" {
+	other_disk
+	mkfifo Footage/day/pipe
+	expect 3 haul move Footage disk
+	err_has "Footage/day/pipe stays"
+	check -p Footage/day/pipe -a ! -e Footage/top -a ! -e Footage/day/clip
+	check -f disk/Footage/day/clip
+}
+
+@test "move: a bind mount of the same directory, the same file by two ways: nothing is deleted" {
+	need_root
+	mkdir bind
+	mount --bind . bind
+	MOUNTS+=("$T/w/bind")
+	expect '1|3|8' haul move file.txt bind
+	expect '1|3|8' haul move file.txt bind/file.txt
+	expect '1|3|8' haul move Footage bind
+	expect '1|3|8' haul move Footage/ bind/Footage
+	expect '1|3|8' haul move --on-conflict=replace Footage bind
+	mkdir archive/Footage
+	ln Footage/top archive/Footage/top
+	expect '3|8' haul move --on-conflict=replace Footage bind/archive
+	check "$(cat Footage/top)" = top -a "$(cat archive/Footage/top)" = top
+	check -f archive/Footage/day/clip -o -f Footage/day/clip
+	check "$(cat file.txt)" = single
+}
+
+@test "move: a full disk: exit 7, and nothing is deleted" {
+	other_disk ext4 8
+	head -c 20000000 /dev/urandom >Footage/big
+	sums Footage >"$T/before"
+	expect 7 haul move Footage disk
+	check -f Footage/big
+	(cd Footage && sha256sum -c --quiet <(grep big "$T/before"))
+}
+
+@test "move: what cannot be deleted at the source stays and is named" {
+	need_root
+	need_tool chattr
+	other_disk
+	mount_loop ext4 16 "$T/w/src"
+	mkdir src/d
+	echo fixed >src/d/fixed
+	echo plain >src/d/plain
+	chattr +i src/d/fixed
+	expect 3 haul move src/d disk
+	err_has "src/d/fixed stays"
+	check -f src/d/fixed -a ! -e src/d/plain -a "$(cat disk/d/fixed)" = fixed
+	chattr -i src/d/fixed
+	expect 0 haul move src/d disk
+	check ! -e src/d
+}
+
+# whole: every file is in the source, or in the destination, with the content it had.
+whole() {
+	local sum path
+	while read -r sum path; do
+		[ "$(sha256sum <"src/$path" 2>/dev/null | cut -d ' ' -f 1)" = "$sum" ] ||
+			[ "$(sha256sum <"disk/src/$path" 2>/dev/null | cut -d ' ' -f 1)" = "$sum" ] ||
+			{ echo "lost: $path"; return 1; }
+	done <"$T/before"
+}
+
+@test "move: killed at any time and run again with any option, no file is ever lost" {
+	other_disk ext4 200
+	mkdir src
+	"$MKTREE" small 300 2000 src/small
+	for i in 1 2 3; do head -c 5000000 /dev/urandom >"src/big$i"; done
+	sums src | sed 's/ \+/ /' >"$T/before"
+	options=("" "--on-conflict=replace" "-v" "--on-conflict=fail")
+	for round in $(seq 40); do
+		[ -e src ] || break
+		HAUL_HOME=$A timeout -s KILL "0.$((RANDOM % 450 + 50))" "$HAUL" move ${options[round % 4]} src disk \
+			>"$T/out" 2>"$T/err" 3>&- </dev/null || true
+		if [ $((round % 10)) -eq 0 ]; then whole; fi
+	done
+	whole
+	if [ -e src ]; then expect 0 haul move src disk; fi
+	check ! -e src
+	whole
+}

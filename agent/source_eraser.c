@@ -1,0 +1,329 @@
+/*
+ * Notes: a header, the two paths with their NULs, and the length of all that once more, so that they can be read
+ * backwards. Forwards everything but directories goes; backwards the directories, children before parents.
+ *
+ * The last look and unlinkat() are two calls, and what somebody writes between them goes with the file: Linux has no
+ * call that deletes a name only while it leads to a given inode in a given state. They follow each other directly.
+ */
+#include "agent/source_eraser.h"
+
+#include "engine/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 4096 };
+
+struct note {
+	struct entry_facts facts;
+	uint32_t source, source_bytes, landing_bytes; /* of the paths, with their NULs */
+	uint32_t all_bytes;                           /* of the whole note, the trailer too */
+};
+
+struct eraser {
+	FILE *notes; /* owned; the scratch file */
+	bool is_bad; /* a note could not be written */
+};
+
+struct run {
+	struct eraser *e;
+	const struct scan_source *sources;
+	size_t source_count;
+	int root_fd;
+	const struct eraser_callbacks *cb;
+	struct eraser_totals *totals;
+	struct parent_cache parents;
+	bool is_dirty; /* something was deleted in the cached parent */
+	char *paths;   /* owned; of the note in hand */
+	size_t paths_cap;
+	haul_status synced;
+};
+
+static int open_scratch(const char *dir)
+{
+	char name[NAME_BYTES];
+	uint64_t number = 0;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	/* For file systems without O_TMPFILE: a name that lives for two calls. */
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -1;
+	if (snprintf(name, sizeof(name), "%s/.haul-notes-%016llx", dir, (unsigned long long)number) >= NAME_BYTES) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)unlink(name);
+	return fd;
+}
+
+haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, struct haul_fault *fault)
+{
+	struct eraser *e = calloc(1, sizeof(*e));
+	int fd;
+
+	if (!e)
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a move");
+	fd = open_scratch(scratch_dir);
+	e->notes = fd < 0 ? NULL : fdopen(fd, "w+");
+	if (!e->notes) {
+		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for a move");
+
+		if (fd >= 0)
+			(void)close(fd);
+		free(e);
+		return st;
+	}
+	*ret_eraser = e;
+	return HAUL_OK;
+}
+
+void eraser_free(struct eraser *e)
+{
+	if (!e)
+		return;
+	(void)fclose(e->notes);
+	free(e);
+}
+
+void eraser_note(struct eraser *e, const struct eraser_entry *entry)
+{
+	struct note n = { .facts = entry->facts,
+			  .source = entry->source,
+			  .source_bytes = (uint32_t)strlen(entry->source_path) + 1,
+			  .landing_bytes = (uint32_t)strlen(entry->landing_path) + 1 };
+
+	n.all_bytes = (uint32_t)sizeof(n) + n.source_bytes + n.landing_bytes + (uint32_t)sizeof(n.all_bytes);
+	if (fwrite(&n, sizeof(n), 1, e->notes) != 1 || fwrite(entry->source_path, n.source_bytes, 1, e->notes) != 1 ||
+	    fwrite(entry->landing_path, n.landing_bytes, 1, e->notes) != 1 ||
+	    fwrite(&n.all_bytes, sizeof(n.all_bytes), 1, e->notes) != 1)
+		e->is_bad = true;
+}
+
+/* The note at the file's position; *ret_entry points into r->paths. */
+static bool read_note(struct run *r, struct eraser_entry *ret_entry, uint32_t *ret_bytes)
+{
+	struct note n;
+	size_t need;
+
+	if (fread(&n, sizeof(n), 1, r->e->notes) != 1)
+		return false;
+	need = (size_t)n.source_bytes + n.landing_bytes;
+	if (need > r->paths_cap) {
+		char *paths = realloc(r->paths, need);
+
+		if (!paths)
+			return false;
+		r->paths = paths;
+		r->paths_cap = need;
+	}
+	if (fread(r->paths, need, 1, r->e->notes) != 1)
+		return false;
+	*ret_entry = (struct eraser_entry){
+		.source = n.source, .source_path = r->paths, .landing_path = r->paths + n.source_bytes, .facts = n.facts
+	};
+	*ret_bytes = n.all_bytes;
+	return n.source < r->source_count;
+}
+
+static void keep(struct run *r, const struct eraser_entry *e, haul_status st, const char *why)
+{
+	struct haul_fault fault;
+
+	r->totals->kept_files += e->facts.kind == ENTRY_FILE;
+	(void)haul_fault_set(&fault, st, "%s", why);
+	r->cb->on_kept(r->cb->ctx, e, &fault);
+}
+
+/* Nothing may have changed but what reading changes. */
+static bool is_unchanged(const struct entry_facts *was, const struct entry_facts *is)
+{
+	return was->kind == is->kind && was->device == is->device && was->inode == is->inode && was->size == is->size &&
+	       was->mtime.sec == is->mtime.sec && was->mtime.nsec == is->mtime.nsec &&
+	       was->ctime.sec == is->ctime.sec && was->ctime.nsec == is->ctime.nsec;
+}
+
+static bool is_same_link(int dir_fd, const char *name, int to_fd, const char *to_name)
+{
+	char *here = NULL, *there = NULL;
+	size_t here_len, there_len;
+	bool is_same = haul_ok(beneath_read_link(dir_fd, name, &here, &here_len)) &&
+		       haul_ok(beneath_read_link(to_fd, to_name, &there, &there_len)) && here_len == there_len &&
+		       memcmp(here, there, here_len) == 0;
+
+	free(here);
+	free(there);
+	return is_same;
+}
+
+/* What has landed is still there, of the same kind and size, and not the very entry that is to be deleted. */
+static const char *landing_trouble(const struct run *r, const struct eraser_entry *e, int dir_fd, const char *name)
+{
+	const char *to_name, *trouble = NULL;
+	struct entry_facts there;
+	int to_fd = -1;
+
+	if (haul_failed(beneath_parent(r->root_fd, e->landing_path, &to_fd, &to_name)))
+		return "what landed is not there any more";
+	if (haul_failed(beneath_stat_at(to_fd, to_name, &there)) || there.kind != e->facts.kind)
+		trouble = "what landed is not there any more";
+	else if (there.device == e->facts.device && there.inode == e->facts.inode)
+		trouble = "what is at the destination is the very same file";
+	else if (there.size != e->facts.size)
+		trouble = "what landed has changed";
+	else if (there.kind == ENTRY_LINK && !is_same_link(dir_fd, name, to_fd, to_name))
+		trouble = "what landed has changed";
+	(void)close(to_fd);
+	return trouble;
+}
+
+static void sync_parent(struct run *r)
+{
+	if (r->is_dirty) {
+		haul_status st = beneath_sync_directory(r->parents.dir_fd, -1);
+
+		if (haul_failed(st))
+			r->synced = st;
+	}
+	r->is_dirty = false;
+}
+
+static haul_status enter_parent(struct run *r, const struct eraser_entry *e, int *ret_fd, const char **ret_name)
+{
+	int root_fd = r->sources[e->source].root_fd;
+	const char *slash = strrchr(e->source_path, '/');
+	size_t len = slash ? (size_t)(slash - e->source_path) : 0;
+
+	if (r->parents.path && (r->parents.root_fd != root_fd || strlen(r->parents.path) != len ||
+				memcmp(r->parents.path, e->source_path, len) != 0))
+		sync_parent(r);
+	return parent_cache_get(&r->parents, root_fd, e->source_path, ret_fd, ret_name);
+}
+
+static void erase(struct run *r, const struct eraser_entry *e)
+{
+	struct entry_facts now;
+	const char *name, *trouble;
+	int fd;
+	haul_status st = enter_parent(r, e, &fd, &name);
+
+	if (haul_ok(st))
+		st = beneath_stat_at(fd, name, &now);
+	if (st.code == HAUL_NOT_FOUND.code)
+		return; /* somebody else took it away */
+	if (haul_failed(st)) {
+		keep(r, e, st, haul_status_text(st));
+		return;
+	}
+	if (!is_unchanged(&e->facts, &now)) {
+		keep(r, e, HAUL_CHANGED, "it has changed since it was read");
+		return;
+	}
+	trouble = landing_trouble(r, e, fd, name);
+	if (trouble) {
+		keep(r, e, HAUL_CHANGED, trouble);
+		return;
+	}
+	if (unlinkat(fd, name, 0) == 0) {
+		r->totals->files += e->facts.kind == ENTRY_FILE;
+		r->totals->entries++;
+		r->is_dirty = true;
+	} else if (errno != ENOENT) {
+		keep(r, e, haul_status_from_errno(errno), strerror(errno));
+	}
+}
+
+/* A directory in which something stays, which was told, stays too. */
+static void erase_directory(struct run *r, const struct eraser_entry *e)
+{
+	struct entry_facts now;
+	const char *name;
+	int fd;
+
+	if (!*e->source_path || haul_failed(enter_parent(r, e, &fd, &name)) ||
+	    haul_failed(beneath_stat_at(fd, name, &now)))
+		return;
+	if (now.kind != ENTRY_DIRECTORY || now.device != e->facts.device || now.inode != e->facts.inode)
+		return;
+	if (unlinkat(fd, name, AT_REMOVEDIR) == 0) {
+		r->totals->entries++;
+		r->is_dirty = true;
+	} else if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT) {
+		keep(r, e, haul_status_from_errno(errno), strerror(errno));
+	}
+}
+
+static bool is_stopped(const _Atomic bool *stop)
+{
+	return stop && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+static void run_forwards(struct run *r, const _Atomic bool *stop)
+{
+	struct eraser_entry e;
+	uint32_t bytes;
+
+	rewind(r->e->notes);
+	while (!is_stopped(stop) && read_note(r, &e, &bytes)) {
+		if (e.facts.kind != ENTRY_DIRECTORY)
+			erase(r, &e);
+		if (fseeko(r->e->notes, (off_t)sizeof(bytes), SEEK_CUR))
+			break;
+	}
+	sync_parent(r);
+}
+
+static void run_backwards(struct run *r, const _Atomic bool *stop)
+{
+	struct eraser_entry e;
+	uint32_t bytes = 0;
+	off_t at;
+
+	if (fseeko(r->e->notes, 0, SEEK_END))
+		return;
+	for (at = ftello(r->e->notes); at > 0 && !is_stopped(stop); at -= bytes) {
+		if (fseeko(r->e->notes, at - (off_t)sizeof(bytes), SEEK_SET) ||
+		    fread(&bytes, sizeof(bytes), 1, r->e->notes) != 1 || (off_t)bytes > at ||
+		    fseeko(r->e->notes, at - (off_t)bytes, SEEK_SET) || !read_note(r, &e, &bytes))
+			break;
+		if (e.facts.kind == ENTRY_DIRECTORY)
+			erase_directory(r, &e);
+	}
+	sync_parent(r);
+}
+
+haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size_t source_count, int root_fd,
+		       const _Atomic bool *stop, const struct eraser_callbacks *cb, struct eraser_totals *ret_totals,
+		       struct haul_fault *fault)
+{
+	struct run r = { .e = e,
+			 .sources = sources,
+			 .source_count = source_count,
+			 .root_fd = root_fd,
+			 .cb = cb,
+			 .totals = ret_totals,
+			 .synced = HAUL_OK };
+
+	*ret_totals = (struct eraser_totals){ 0 };
+	if (e->is_bad || fflush(e->notes))
+		return haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be written: all stays");
+	run_forwards(&r, stop);
+	run_backwards(&r, stop);
+	parent_cache_close(&r.parents);
+	free(r.paths);
+	if (is_stopped(stop))
+		return HAUL_CANCELLED;
+	if (haul_failed(r.synced))
+		return haul_fault_set(fault, r.synced, "what was deleted could not be made durable: %s",
+				      haul_status_text(r.synced));
+	return ferror(e->notes) ? haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be read")
+				: HAUL_OK;
+}

@@ -2,6 +2,8 @@
  *   CONNECTING --pin checked--> HELLO --HELLO, LANE_HELLO sent--> JOINING --LANE_OK--> (handed over)
  *        +------------------------+-------------- any failure, cancel -+-------------> ENDING
  *
+ * One that is held stays in HELLO until lane_dial_join(). The peer waits 10 s for a first message, so hold_ms is less.
+ *
  * The session judges the messages; here they are cut out of the stream one by one: four bytes of length, then as many
  * as they say, and never more.
  */
@@ -27,7 +29,8 @@ struct lane_dial {
 	struct control_session *session;
 	struct haul_fault fault; /* of the failure to be told */
 	uv_timer_t timer;
-	uint32_t timeout_ms;
+	uint32_t timeout_ms, hold_ms;
+	bool is_held, is_greeted; /* its lane is not known yet; HELLO has come */
 	unsigned open_parts;
 	uint8_t frame[LENGTH_BYTES + GREETING_MAX];
 	size_t frame_len;
@@ -81,10 +84,14 @@ static void on_timeout(uv_timer_t *timer)
 {
 	struct lane_dial *d = timer->data;
 	struct haul_fault fault;
-	haul_status st =
-	    haul_fault_set(&fault, HAUL_TIMED_OUT, "%s took a lane's connection, but did not answer in %g s",
-			   channel_address_text(d->channel), d->timeout_ms / 1000.0);
+	haul_status st;
 
+	if (d->is_held)
+		st =
+		    haul_fault_set(&fault, HAUL_TIMED_OUT, "no job wanted the connection in %g s", d->hold_ms / 1000.0);
+	else
+		st = haul_fault_set(&fault, HAUL_TIMED_OUT, "%s took a lane's connection, but did not answer in %g s",
+				    channel_address_text(d->channel), d->timeout_ms / 1000.0);
 	lane_dial_fail(d, st, &fault);
 }
 
@@ -151,7 +158,9 @@ static void on_frame(struct lane_dial *d)
 	d->frame_len = 0;
 	switch (update.message->type) {
 	case MSG_HELLO:
-		say_lane_hello(d);
+		d->is_greeted = true;
+		if (!d->is_held)
+			say_lane_hello(d);
 		break;
 	case MSG_LANE_OK:
 		hand_over(d);
@@ -202,7 +211,7 @@ static void on_readable(void *ctx, struct channel *ch)
 static void on_ready(void *ctx, struct channel *ch, const uint8_t device_id[32])
 {
 	struct lane_dial *d = ctx;
-	haul_status st = channel_grow(ch);
+	haul_status st = d->hold_ms ? HAUL_OK : channel_grow(ch); /* it may turn out not to be wanted */
 
 	(void)device_id;
 	d->state = LANE_DIAL_GREETING;
@@ -251,6 +260,8 @@ haul_status lane_dial_start(uv_loop_t *loop, const struct lane_dial_config *cfg,
 	d->ctx = ctx;
 	d->lane = cfg->lane;
 	d->timeout_ms = cfg->timeout_ms;
+	d->hold_ms = cfg->hold_ms;
+	d->is_held = cfg->hold_ms > 0;
 	d->session = control_session_new(&(struct control_config){ .role = CONTROL_CLIENT });
 	if (!d->session) {
 		(void)haul_fault_set(fault, st, "no memory for a lane");
@@ -261,7 +272,7 @@ haul_status lane_dial_start(uv_loop_t *loop, const struct lane_dial_config *cfg,
 		goto free_dial;
 	(void)uv_timer_init(loop, &d->timer);
 	d->timer.data = d;
-	(void)uv_timer_start(&d->timer, on_timeout, cfg->timeout_ms, 0);
+	(void)uv_timer_start(&d->timer, on_timeout, d->is_held ? d->hold_ms : d->timeout_ms, 0);
 	*ret_dial = d;
 	return HAUL_OK;
 
@@ -269,6 +280,17 @@ free_dial:
 	control_session_free(d->session);
 	free(d);
 	return st;
+}
+
+void lane_dial_join(struct lane_dial *d, const struct msg_lane_hello *lane)
+{
+	d->is_held = false;
+	d->lane = *lane;
+	if (d->state == LANE_DIAL_ENDING)
+		return; /* it has just failed: on_done says so */
+	(void)uv_timer_start(&d->timer, on_timeout, d->timeout_ms, 0);
+	if (d->is_greeted)
+		say_lane_hello(d);
 }
 
 void lane_dial_cancel(struct lane_dial *d, void (*on_cancelled)(void *ctx), void *ctx)

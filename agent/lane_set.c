@@ -4,7 +4,10 @@
  */
 #include "agent/lane_set.h"
 
+#include "agent/lanes_ahead.h"
+
 #include <assert.h>
+#include <string.h>
 
 static void lane_lost(struct lane_set *s, unsigned number, const struct lane_report *r)
 {
@@ -75,6 +78,28 @@ static void has_started(struct lane_set *s, struct lane *l, unsigned number)
 	s->started++;
 }
 
+/* A connection that was made ahead has joined, or has failed and the lane makes its own, which finds the reason. */
+static void on_ahead(void *ctx, unsigned number, struct channel_parts *parts)
+{
+	struct lane_set *s = ctx;
+	struct lane *l = s->lanes[number];
+
+	if (!l)
+		channel_parts_free(parts); /* it did not wait */
+	else if (parts)
+		lane_attach(l, parts);
+	else
+		lane_connect(l);
+}
+
+static bool connect_ahead(struct lane_set *s, unsigned number)
+{
+	struct msg_lane_hello hello = { .lane = number };
+
+	memcpy(hello.session_id, s->job.session_id, sizeof(hello.session_id));
+	return s->ahead && lanes_ahead_take(s->ahead, &hello, on_ahead, s);
+}
+
 /* parts: server, the joined connection, taken on success; client: NULL. */
 static haul_status start(struct lane_set *s, unsigned number, struct channel_parts *parts, struct haul_fault *fault)
 {
@@ -91,7 +116,7 @@ static haul_status start(struct lane_set *s, unsigned number, struct channel_par
 	}
 	if (parts)
 		lane_attach(l, parts);
-	else
+	else if (!connect_ahead(s, number))
 		lane_connect(l);
 	return HAUL_OK;
 }

@@ -8,8 +8,11 @@
 
 #include "agent/lane.h"
 
+struct lanes_ahead;
+
 struct lane_set {
 	struct lane_job job;
+	struct lanes_ahead *ahead; /* client: connections on their way already, held; NULL: none */
 	struct lane *lanes[LANES_MAX];
 	unsigned count, most; /* negotiated; count <= most */
 	unsigned started, joined, ended, lost;

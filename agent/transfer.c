@@ -34,6 +34,7 @@ static void transfer_over(struct transfer *t)
 	for (size_t i = 0; i < TRANSFER_SIGNALS; i++)
 		close_handle((uv_handle_t *)&t->signals[i]);
 	mailbox_close(&t->mailbox, NULL);
+	lanes_ahead_cancel(t->ahead);
 	if (t->link)
 		control_link_close(t->link, NULL, NULL);
 	t->link = NULL;
@@ -204,6 +205,8 @@ static void on_dialled(void *ctx, struct dial_result *result, const struct haul_
 	}
 	t->state = TRANSFER_LOOKING;
 	transfer_look_remote(t);
+	if (t->state == TRANSFER_LOOKING)
+		transfer_lanes_ahead(t);
 }
 
 /* ---- signals and time ---- */
@@ -306,6 +309,7 @@ static void free_sources(struct transfer *t)
 
 static void transfer_close(struct transfer *t)
 {
+	lanes_ahead_free(t->ahead);
 	sender_free(t->sender);
 	receiver_free(t->receiver);
 	transfer_local_free(t);

@@ -12,12 +12,32 @@ static struct lane_set *lanes_of(struct transfer *t)
 	return t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
 }
 
+static void look_round_trip(struct transfer *t)
+{
+	if (!t->round_trip_ns)
+		t->round_trip_ns = channel_round_trip(control_link_channel(t->link)).least_ns;
+}
+
+/* As many as a job that knows nothing of the disks begins with; what it does not want is dropped. */
+void transfer_lanes_ahead(struct transfer *t)
+{
+	const struct lane_dial_config cfg = { .tls = t->tls,
+					      .address = &t->address,
+					      .device_id = t->device_id,
+					      .timeout_ms = t->req->connect_timeout_ms };
+
+	look_round_trip(t);
+	if (t->round_trip_ns < LONG_ROUND_TRIP_NS)
+		return;
+	t->ahead = lanes_ahead_new(&t->loop, &cfg,
+				   t->req->lanes ? t->req->lanes : lane_growth_first(t->round_trip_ns, LANES_MAX));
+}
+
 unsigned transfer_more_lanes(struct transfer *t, unsigned lanes)
 {
 	if (t->is_local)
 		return 0;
-	if (!t->round_trip_ns)
-		t->round_trip_ns = channel_round_trip(control_link_channel(t->link)).least_ns;
+	look_round_trip(t);
 	if (t->round_trip_ns < LONG_ROUND_TRIP_NS || lanes >= LANES_MAX)
 		return 0;
 	return LANES_MAX - lanes;

@@ -11,6 +11,7 @@
 #include "agent/dial_trust.h"
 #include "agent/landing.h"
 #include "agent/lane_growth.h"
+#include "agent/lanes_ahead.h"
 #include "agent/policy.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
@@ -93,6 +94,7 @@ struct transfer {
 	struct trace *trace;    /* NULL: off */
 	uint64_t round_trip_ns; /* to the peer; 0: not known */
 	struct lane_growth growth;
+	struct lanes_ahead *ahead; /* NULL: none were made */
 	struct sender *sender;
 	struct receiver *receiver;
 	bool job_runs;         /* for a local job: either end does */
@@ -161,6 +163,7 @@ bool transfer_is_onto_itself(struct transfer *t);
 
 /* transfer_lanes.c */
 unsigned transfer_more_lanes(struct transfer *t, unsigned lanes); /* that may join later, besides `lanes` */
+void transfer_lanes_ahead(struct transfer *t);                    /* the link stands: connect some, if it is far */
 void transfer_lanes_start(struct transfer *t);                    /* the lanes of the beginning have been started */
 void transfer_on_lane_lost(void *ctx, haul_status st, const struct haul_fault *fault);
 void transfer_lanes_report(struct transfer *t);

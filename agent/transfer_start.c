@@ -449,9 +449,12 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 	if (t->receiver)
 		receiver_begin(t->receiver);
 	lanes = t->sender ? sender_lanes(t->sender) : receiver_lanes(t->receiver);
+	lanes->ahead = t->ahead;
 	st = t->is_local ? transfer_local_start_lanes(t, &fault) : lane_set_start(lanes, &fault);
 	if (haul_ok(st) && !t->is_local)
 		transfer_lanes_start(t);
+	if (t->ahead)
+		lanes_ahead_drop(t->ahead);
 	if (haul_failed(st) && t->sender)
 		sender_stop(t->sender, st, &fault);
 	else if (haul_failed(st))

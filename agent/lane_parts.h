@@ -66,7 +66,7 @@ struct lane {
 	bool is_filling;   /* in phases: blocks are being read */
 	struct send_block *sending;
 	struct leaf_stream leaf; /* of it, the one in work */
-	unsigned may_take;       /* blocks at once; grows as they leave */
+	unsigned may_take;       /* blocks at once, besides one; grows as they leave */
 	struct wire *sending_on; /* where `sending` began and has to end; a successor may join meanwhile */
 	/* receiving */
 	struct index_map grants; /* entry -> struct held_grant */

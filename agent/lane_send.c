@@ -309,9 +309,9 @@ static void start_pack(struct send_block *b)
 }
 
 /*
- * One block to begin with, and one more for each that has left. A lane that has just joined a full line sends slowly
- * for seconds: had it taken all that its memory holds, the job would wait for it at the end (6 blocks of 2 MiB at 100
- * ms: 5 s).
+ * Two blocks at most to begin with, one being sent while the other is read, and one more for each that has left. A lane
+ * that has just joined a full line sends slowly for seconds: had it taken all that its memory holds, the job would wait
+ * for it at the end (6 blocks of 2 MiB at 100 ms: 5 s).
  */
 static bool may_take(const struct lane *l)
 {

@@ -122,6 +122,20 @@ static void add(struct lane_growth *g, const struct lane_growth_sample *s, doubl
 	growth_move(g, GROWTH_JOINING);
 }
 
+/*
+ * No reason to stop looking: all lanes open their windows at the same time, and the queue that they make then is gone
+ * after its losses, with the line half empty for seconds (10 lanes at 2.5 Gb/s and 100 ms: 0.9 Gb/s).
+ */
+static void tell_full(struct lane_growth *g, const struct lane_growth_sample *s, struct lane_growth_update *out)
+{
+	if (g->full_lanes == s->running)
+		return;
+	g->full_lanes = s->running;
+	(void)snprintf(out->text, sizeof(out->text),
+		       "%u lanes carry %.0f Mbit/s; the line is full: a round trip takes %.1f ms of late", s->running,
+		       mbit(g->base), (double)s->round_trip_ns / 1e6);
+}
+
 static void watch(struct lane_growth *g, const struct lane_growth_sample *s, struct lane_growth_update *out)
 {
 	double rate, waiting, before = g->rate;
@@ -132,14 +146,10 @@ static void watch(struct lane_growth *g, const struct lane_growth_sample *s, str
 	if (g->rate <= 0 || before <= 0 || rate > before * steady)
 		return;
 	g->base = rate > before ? rate : before;
-	if (!is_line_full(g, s)) {
+	if (!is_line_full(g, s))
 		add(g, s, waiting, out);
-		return;
-	}
-	(void)snprintf(out->text, sizeof(out->text),
-		       "%u lanes carry %.0f Mbit/s; the line is full: a round trip takes %.1f ms of late", s->running,
-		       mbit(g->base), (double)s->round_trip_ns / 1e6);
-	growth_move(g, GROWTH_DONE);
+	else
+		tell_full(g, s, out);
 }
 
 /* At its end: go on, or leave it at that. */

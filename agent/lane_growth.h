@@ -8,8 +8,8 @@
  *
  * How many lanes a link wants is found by trying: some are added, and if the rate grew by a fair part of what they were
  * to bring, some more. Lanes that did not help stay; they cost little. Where packets wait in a queue the line is full,
- * and nothing is tried. Nor is it below LONG_ROUND_TRIP_NS, where
- * one window fills 25 Gb/s. Thread: any one.
+ * and nothing is tried while they do. Nor is it below LONG_ROUND_TRIP_NS, where one window fills 25 Gb/s. Thread: any
+ * one.
  */
 #ifndef HAUL_AGENT_LANE_GROWTH_H
 #define HAUL_AGENT_LANE_GROWTH_H
@@ -37,6 +37,7 @@ struct lane_growth {
 	double rate;                                   /* of the interval before, bytes/s; 0: none */
 	double base;                                   /* before lanes were added */
 	unsigned base_lanes, tries;
+	unsigned full_lanes; /* with so many the line was seen full, and it was told */
 };
 
 /* What the lanes have done so far, all of them together. */

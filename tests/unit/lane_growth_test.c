@@ -13,10 +13,11 @@ enum { LANES = 16, STEP_MS = 100 };
 #define GBIT 125e6
 
 struct line {
-	double rate;      /* bytes/s of the narrowest part */
-	uint64_t trip_ns; /* round trip */
-	bool has_queue;   /* what is sent too much waits and is seen in the round trip */
-	double waiting;   /* share of the lanes' time */
+	double rate;            /* bytes/s of the narrowest part */
+	uint64_t trip_ns;       /* round trip */
+	bool has_queue;         /* what is sent too much waits and is seen in the round trip */
+	uint64_t full_until_ns; /* its queue is full although it carries little: losses in slow start */
+	double waiting;         /* share of the lanes' time */
 	uint64_t join_ns[LANES];
 	unsigned started;
 	uint64_t now_ns, bytes, wait_ns, round_trip_ns;
@@ -54,6 +55,8 @@ static void line_go(struct line *l, uint64_t ns)
 	l->round_trip_ns = l->trip_ns;
 	if (l->has_queue && offered > l->rate)
 		l->round_trip_ns = (uint64_t)((double)l->trip_ns * offered / l->rate);
+	if (l->now_ns < l->full_until_ns)
+		l->round_trip_ns = 2 * l->trip_ns;
 }
 
 static void line_add(struct line *l, unsigned count)
@@ -110,6 +113,17 @@ static void lanes_are_added_until_the_line_is_full(void **state)
 	lanes = lanes_after(&l, 2, LANES, 10);
 	assert_int_equal(lanes, 8);
 	assert_non_null(strstr(l.last, "the line is full"));
+}
+
+static void a_queue_at_the_beginning_is_not_the_last_word(void **state)
+{
+	struct line l = { .rate = 2.5 * GBIT, .trip_ns = 100 * MS, .waiting = 0.95, .full_until_ns = 6000 * MS };
+
+	(void)state;
+	assert_int_equal(lanes_after(&l, 4, LANES, 4), 4);
+	assert_non_null(strstr(l.last, "the line is full"));
+	l = (struct line){ .rate = 2.5 * GBIT, .trip_ns = 100 * MS, .waiting = 0.95, .full_until_ns = 6000 * MS };
+	assert_in_range(lanes_after(&l, 4, LANES, 20), 8, 16);
 }
 
 static void a_line_without_a_queue_is_found_out_by_trying(void **state)
@@ -195,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_short_way_is_left_alone),
 		cmocka_unit_test(lanes_are_added_until_the_line_is_full),
+		cmocka_unit_test(a_queue_at_the_beginning_is_not_the_last_word),
 		cmocka_unit_test(a_line_without_a_queue_is_found_out_by_trying),
 		cmocka_unit_test(a_full_line_gets_no_more_lanes),
 		cmocka_unit_test(lanes_that_wait_for_something_else_get_no_company),

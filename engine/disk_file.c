@@ -19,7 +19,7 @@
 
 enum { OFFSET_ALIGN_MIN = 4096, MEMORY_ALIGN_UNKNOWN = 4096 };
 
-static bool is_memory_fs(int fd)
+bool disk_file_is_in_memory(int fd)
 {
 	struct statfs fs;
 
@@ -68,7 +68,7 @@ static enum buffered_reason choose(struct disk_file *f, enum direct_mode mode, u
 		return BUFFERED_ASKED;
 	if (mode == DIRECT_AUTO && size_hint < DISK_FILE_DIRECT_MIN)
 		return BUFFERED_SMALL;
-	if (mode == DIRECT_AUTO && is_memory_fs(f->fd))
+	if (mode == DIRECT_AUTO && disk_file_is_in_memory(f->fd))
 		return BUFFERED_MEMORY_FS;
 	if (!find_alignment(f, sx) || set_direct(f->fd, true))
 		return BUFFERED_OPEN_REFUSED;

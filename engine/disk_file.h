@@ -64,6 +64,9 @@ haul_status disk_file_close(struct disk_file *f);
 const char *disk_file_mode_text(const struct disk_file *f);
 const char *buffered_reason_text(enum buffered_reason reason);
 
+/* Whether a descriptor's file system keeps everything in memory (tmpfs, ramfs, hugetlbfs). */
+bool disk_file_is_in_memory(int fd);
+
 /* "direct, offsets aligned to 4096 and memory to 512 bytes", or as disk_file_mode_text(). Returns ret_text. */
 const char *disk_file_text(const struct disk_file *f, char *ret_text, size_t cap);
 

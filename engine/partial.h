@@ -63,7 +63,7 @@ struct partial_config {
 
 /*
  * Create a partial for `path` (below the root) of cfg->size bytes, all of it zeros, and preallocate it unless it is
- * sparse.
+ * sparse or lies in memory (there only the room is looked at).
  *
  * HAUL_NO_SPACE, HAUL_QUOTA   told now, by the preallocation; nothing is left. HAUL_TOO_BIG: also when sparse.
  * HAUL_DENIED, HAUL_READ_ONLY, HAUL_LINK_IN_PATH, HAUL_NOT_DIRECTORY   of the target directory.

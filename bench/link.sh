@@ -14,7 +14,8 @@
 #
 # Source and destination lie on a tmpfs, so no disk is in the way. Each round of a shape runs iperf3 with each number of
 # streams (8 s, the first 2 not counted), haul push and haul pull, in rotating order; before each, what TCP has learnt
-# is forgotten. haul's time is the whole command: connections, look-ups, growing windows and lanes included. Needs root.
+# is forgotten, and before each of haul's as much memory as is copied is touched (BENCHMARKING.md, "Method"). haul's time
+# is the whole command: connections, look-ups, growing windows and lanes included. Needs root.
 set -euo pipefail
 export LC_ALL=C
 
@@ -101,6 +102,7 @@ run_iperf() {
 run_haul() {
 	local began ended
 	rm -rf "$work/far/dst" "$work/near" && mkdir -p "$work/near"
+	"$touchmem" $((bytes / 1073741824 + 1)) >/dev/null || return 1
 	began=$(date +%s%N)
 	HAUL_HOME=$work/a shape_a "$build/bin/haul" copy --explain "${options[@]}" "$@" >"$work/run.log" 2>&1 ||
 		return 1
@@ -111,7 +113,7 @@ run_haul() {
 run_push() { run_haul "$work/src/" nas:bench/dst/; }
 run_pull() { run_haul nas:bench/src/ "$work/near/"; }
 
-lanes_of_run() { sed -n 's/.*[^0-9]\([0-9]*\) lanes at the end.*/\1/p' "$work/run.log" | tail -n 1; }
+lanes_of_run() { grep -oE '[0-9]+ lanes at the end' "$work/run.log" | tail -n 1 | cut -d ' ' -f 1; }
 
 measure() {
 	local subject=$1 round=$2 mbit lanes=
@@ -148,6 +150,8 @@ for program in iperf3 jq ip tc; do command -v "$program" >/dev/null || fail "nee
 [ -x "$build/bin/haul" ] || fail "$build/bin/haul is missing"
 mktree=$(find "$build" -name haul_mktree -perm -100 | head -n 1)
 [ -n "$mktree" ] || fail "haul_mktree is missing: build with the tests"
+touchmem=$build/bin/haul_touchmem
+[ -x "$touchmem" ] || fail "$touchmem is missing: configure with -DHAUL_BENCH=ON"
 work=$(mktemp -d)
 trap clean_up EXIT
 mount -t tmpfs -o size=80% tmpfs "$work"
@@ -155,7 +159,7 @@ mkdir -p "$(dirname "$csv")"
 if [ ! -s "$csv" ]; then
 	{
 		echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors, Linux $(uname -r), $(iperf3 --version | head -n 1)"
-		echo "# both ends on a tmpfs, cubic, Debian's limits of TCP's buffers; haul $("$build/bin/haul" --version | head -n 1)"
+		echo "# both ends on a tmpfs, cubic, Debian's limits of TCP's buffers; $("$build/bin/haul" --version | head -n 1)"
 		echo "# tree $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown); bench/link.sh $rounds ${shapes[*]}"
 		echo "rate_mbit,rtt_ms,round,subject,lanes,mbit_per_s"
 	} >"$csv"

@@ -53,17 +53,18 @@ static void on_missing(void *ctx, const char *path, haul_status st)
 	tell(v, code, st, path, text, NULL);
 }
 
-static void on_problem(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault)
+static void on_problem(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault,
+		       const char *remedy)
 {
 	char shown[SHOWN_MAX], text[HAUL_FAULT_TEXT_MAX + SHOWN_MAX];
-	bool is_taken = fault->status.code == HAUL_EXISTS.code;
 	int code = exit_class_of(fault->status);
 
 	(void)kind;
 	(void)snprintf(text, sizeof(text), "%s stays: %s", haul_escape(from, strlen(from), shown, sizeof(shown)),
 		       fault->text);
-	tell(ctx, code == EXIT_CLASS_BUG ? EXIT_CLASS_ENTRIES : code, fault->status, from, text,
-	     is_taken ? "--on-conflict=replace or =number lets it land" : NULL);
+	if (code == EXIT_CLASS_BUG || fault->status.code == HAUL_SAME_FILE.code)
+		code = EXIT_CLASS_ENTRIES;
+	tell(ctx, code, fault->status, from, text, remedy);
 }
 
 static void on_moved(void *ctx, const char *from, const char *to, enum entry_kind kind)
@@ -115,38 +116,22 @@ static haul_status tell_landings(struct move *v)
 	return is_whole ? HAUL_OK : HAUL_NO_MEMORY;
 }
 
-/* A dry run into a directory that is not there yet: nothing can be in the way. */
-static haul_status would_move(const struct move *v, struct mover *m, const struct move_source *s, const char *to)
-{
-	struct entry_facts root;
-	haul_status st = beneath_stat_handle(v->places.root_fd, &root);
-
-	if (haul_failed(st))
-		return st;
-	if (root.device != s->facts.device)
-		return HAUL_CROSS_DEVICE;
-	m->moved++;
-	if (m->on_moved)
-		m->on_moved(m->ctx, s->spec->text, to, s->facts.kind);
-	return HAUL_OK;
-}
-
 static haul_status move_source(struct move *v, struct mover *m, size_t i)
 {
 	const struct move_places *p = &v->places;
 	const struct move_source *s = &p->sources[i];
 	const char *name = p->landing.landed[i].name;
+	int root_fd = *p->missing ? -1 : p->root_fd; /* missing: a dry run */
 	char *path = landing_path(p, i);
 	haul_status st = HAUL_NO_MEMORY;
 
-	if (path && m->dry_run && *p->missing) {
-		st = would_move(v, m, s, path);
-	} else if (path && name && s->name) {
-		const struct move_place from = { s->dir_fd, s->name, s->spec->text }, to = { p->root_fd, name, path };
+	if (path && name && s->name) {
+		const struct move_place from = { .dir_fd = s->dir_fd, .name = s->name, .shown = s->spec->text };
+		const struct move_place to = { .dir_fd = root_fd, .name = name, .shown = path };
 
 		st = mover_move(m, &from, &to);
 	} else if (path) {
-		st = mover_move_contents(m, s->dir_fd, s->spec->text, p->root_fd, path);
+		st = mover_move_contents(m, s->dir_fd, s->spec->text, root_fd, path);
 	}
 	free(path);
 	if (st.code != HAUL_CROSS_DEVICE.code)
@@ -201,6 +186,18 @@ static void finish(struct move *v, const struct mover *m, haul_status st, struct
 	v->report->files_failed = m->failed_files;
 }
 
+/* No source may be replaced by another before it is its turn. */
+static haul_status prepare(const struct move *v, struct mover *m)
+{
+	struct entry_facts root = { 0 };
+	haul_status st = beneath_stat_handle(v->places.root_fd, &root);
+
+	m->absent_device = root.device;
+	for (size_t i = 0; haul_ok(st) && i < v->places.count; i++)
+		st = mover_protect(m, &v->places.sources[i].facts);
+	return st;
+}
+
 static void rename_all(struct move *v)
 {
 	struct mover m = { .calls = &mover_system_calls,
@@ -213,6 +210,8 @@ static void rename_all(struct move *v)
 	struct haul_fault fault = { 0 };
 	haul_status st = tell_landings(v);
 
+	if (haul_ok(st))
+		st = prepare(v, &m);
 	/* Nothing can be renamed into what is not there; without it a dry run knows what would happen all the same. */
 	if (haul_ok(st) && !m.dry_run)
 		st = move_places_make_root(&v->places, &fault);
@@ -221,11 +220,13 @@ static void rename_all(struct move *v)
 
 		tell(v, code == EXIT_CLASS_BUG ? EXIT_CLASS_ENTRIES : code, st, NULL,
 		     fault.text[0] ? fault.text : haul_status_text(st), NULL);
+		mover_close(&m);
 		return;
 	}
 	for (size_t i = 0; haul_ok(st) && i < v->places.count; i++)
 		st = move_source(v, &m, i);
 	finish(v, &m, st, &fault);
+	mover_close(&m);
 }
 
 static void run(struct move *v)

@@ -7,6 +7,7 @@
 #include "agent/local_place.h"
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
+#include "engine/link_chain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,7 +180,10 @@ static haul_status check_taken(const struct move_places *p, const struct move_so
 	if (*p->missing || haul_failed(beneath_stat_at(p->root_fd, name, &there)))
 		return HAUL_OK;
 	if (is_same(&there, &s->facts))
-		return refuse(fault, s->spec->text, "is there already, or is the same file under another name");
+		return refuse(fault, s->spec->text, "and what stands where it would land are one and the same file");
+	if (p->rule == MOVE_REPLACE && s->name &&
+	    (link_leads_to(s->dir_fd, s->name, &there) || link_leads_to(p->root_fd, name, &s->facts)))
+		return refuse(fault, s->spec->text, "and what stands where it would land are one and the same file");
 	if (there.kind == ENTRY_DIRECTORY && haul_ok(local_place_holds(&there, s->dir_fd, &holds)) && holds)
 		return refuse(fault, s->spec->text, "lies in the directory that stands where it would land");
 	return HAUL_OK;
@@ -223,7 +227,7 @@ haul_status move_places_open(struct move_places *p, const struct move_request *r
 {
 	haul_status st;
 
-	*p = (struct move_places){ .root_fd = -1 };
+	*p = (struct move_places){ .root_fd = -1, .rule = req->rule };
 	*fault = (struct haul_fault){ 0 };
 	st = look_all(p, req, tell, ctx);
 	if (haul_ok(st))

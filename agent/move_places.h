@@ -21,7 +21,8 @@ struct move_places {
 	struct landing landing;
 	int root_fd;   /* what everything lands in, or its nearest ancestor that is there; owned */
 	char *missing; /* what of the landing root is not there yet, "" when all is; owned */
-	size_t told;   /* sources that are missing, each told */
+	enum move_rule rule;
+	size_t told; /* sources that are missing, each told */
 };
 
 /*

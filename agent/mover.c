@@ -10,6 +10,7 @@
 
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
+#include "engine/link_chain.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,16 +42,52 @@ static bool is_stopped(const struct mover *m)
 	return m->stop && atomic_load_explicit(m->stop, memory_order_relaxed);
 }
 
-static void tell_moved(struct mover *m, const struct move_place *from, const struct move_place *to,
-		       enum entry_kind kind)
+void mover_close(struct mover *m)
 {
-	m->moved++;
-	if (m->on_moved)
-		m->on_moved(m->ctx, from->shown, to->shown, kind);
+	arrivals_free(&m->arrivals);
 }
 
-static void tell_problem(struct mover *m, const struct move_place *from, enum entry_kind kind, haul_status st,
-			 const char *why)
+haul_status mover_protect(struct mover *m, const struct entry_facts *source)
+{
+	haul_status st = arrivals_reserve(&m->arrivals);
+
+	if (haul_ok(st))
+		arrivals_add(&m->arrivals, source);
+	return st;
+}
+
+/* It has landed, or would: told, and remembered. Room was made before the rename. */
+static haul_status landed(struct mover *m, const struct move_place *from, const struct move_place *to)
+{
+	const struct move_place *at = m->dry_run ? from : to;
+	struct entry_facts facts = { .kind = ENTRY_FILE };
+	bool is_known = haul_ok(beneath_stat_at(at->dir_fd, at->name, &facts)); /* else it has gone again */
+	haul_status st = HAUL_OK;
+
+	if (is_known && m->dry_run)
+		st = arrivals_claim(&m->arrivals, to->shown, from->shown, &facts);
+	else if (is_known)
+		arrivals_add(&m->arrivals, &facts);
+	m->moved++;
+	if (m->on_moved)
+		m->on_moved(m->ctx, from->shown, to->shown, facts.kind);
+	return st;
+}
+
+/* What stands at the landing name; in a dry run also what would by then. ret_claim: the latter, or NULL. */
+static bool look_there(const struct mover *m, const struct move_place *to, struct entry_facts *ret_facts,
+		       const struct claim **ret_claim)
+{
+	const struct claim *c = m->dry_run ? arrivals_claimed(&m->arrivals, to->shown) : NULL;
+
+	*ret_claim = c;
+	if (c)
+		*ret_facts = c->facts;
+	return c || (to->dir_fd >= 0 && haul_ok(beneath_stat_at(to->dir_fd, to->name, ret_facts)));
+}
+
+static void tell_stays(struct mover *m, const struct move_place *from, enum entry_kind kind, haul_status st,
+		       const char *why, const char *remedy)
 {
 	struct haul_fault fault;
 
@@ -58,7 +95,13 @@ static void tell_problem(struct mover *m, const struct move_place *from, enum en
 	m->failed_files += kind == ENTRY_FILE;
 	(void)haul_fault_set(&fault, st, "%s", why);
 	if (m->on_problem)
-		m->on_problem(m->ctx, from->shown, kind, &fault);
+		m->on_problem(m->ctx, from->shown, kind, &fault, remedy);
+}
+
+static void tell_problem(struct mover *m, const struct move_place *from, enum entry_kind kind, haul_status st,
+			 const char *why)
+{
+	tell_stays(m, from, kind, st, why, NULL);
 }
 
 static enum entry_kind kind_at(const struct move_place *p)
@@ -126,32 +169,32 @@ static void numbered(const char *name, unsigned number, char ret_name[HAUL_NAME_
 	ret_name[stem + tail_len] = '\0';
 }
 
-static haul_status land_numbered(struct mover *m, const struct move_place *from, const struct move_place *to,
-				 enum entry_kind kind)
+static haul_status land_numbered(struct mover *m, const struct move_place *from, const struct move_place *to)
 {
 	char name[HAUL_NAME_MAX + 1];
 	struct move_place at = { .dir_fd = to->dir_fd, .name = name };
-	size_t dir_len = strlen(to->shown) - strlen(to->name);
+	size_t dir_len = strlen(to->shown) - strlen(to->name), cap = dir_len + sizeof(name);
+	char *shown = malloc(cap);
+	haul_status st = HAUL_OK;
 	int err = EEXIST;
-	char *shown = NULL;
 
+	if (!shown)
+		return HAUL_NO_MEMORY;
+	at.shown = shown;
 	for (unsigned i = 2; err == EEXIST && i <= NUMBER_MAX; i++) {
+		const struct claim *claim;
 		struct entry_facts facts;
 
 		numbered(to->name, i, name);
+		(void)snprintf(shown, cap, "%.*s%s", (int)dir_len, to->shown, name);
 		if (m->dry_run)
-			err = haul_ok(beneath_stat_at(to->dir_fd, name, &facts)) ? EEXIST : 0;
+			err = look_there(m, &at, &facts, &claim) ? EEXIST : 0;
 		else
 			err = rename_new(m, from, &at);
 	}
-	if (err)
-		return refused(m, from, err);
-	if (asprintf(&shown, "%.*s%s", (int)dir_len, to->shown, name) < 0)
-		return HAUL_NO_MEMORY;
-	at.shown = shown;
-	tell_moved(m, from, &at, kind);
+	st = err ? refused(m, from, err) : landed(m, from, &at);
 	free(shown);
-	return HAUL_OK;
+	return st;
 }
 
 static haul_status land_over(struct mover *m, const struct move_place *from, const struct move_place *to,
@@ -161,10 +204,14 @@ static haul_status land_over(struct mover *m, const struct move_place *from, con
 		tell_problem(m, from, here->kind, HAUL_WRONG_KIND, "a directory is no replacement, nor replaced");
 		return HAUL_OK;
 	}
+	/* The link would end up leading to itself, and what it led to be gone. */
+	if (link_leads_to(from->dir_fd, from->name, there) || link_leads_to(to->dir_fd, to->name, here)) {
+		tell_problem(m, from, here->kind, HAUL_SAME_FILE, "it and the one there are one and the same file");
+		return HAUL_OK;
+	}
 	if (!m->dry_run && m->calls->rename_over(from->dir_fd, from->name, to->dir_fd, to->name))
 		return refused(m, from, errno);
-	tell_moved(m, from, to, here->kind);
-	return HAUL_OK;
+	return landed(m, from, to);
 }
 
 static int open_dir(const struct move_place *p)
@@ -177,11 +224,18 @@ static int open_dir(const struct move_place *p)
 	return haul_ok(st) ? fd : -1;
 }
 
-static haul_status move_contents(struct mover *m, int from_fd, const char *from_shown, int to_fd, const char *to_shown,
+static haul_status move_contents(struct mover *m, const struct move_place *from, const struct move_place *to,
 				 unsigned depth);
 
+/* The directory that contents land in; in a dry run where it still lies. */
+static int open_landing(const struct move_place *to, const struct claim *claim)
+{
+	return claim ? open(claim->from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : open_dir(to);
+}
+
 /* Two directories become one. The source's own goes when nothing is left in it. */
-static haul_status merge(struct mover *m, const struct move_place *from, const struct move_place *to, unsigned depth)
+static haul_status merge(struct mover *m, const struct move_place *from, const struct move_place *to,
+			 const struct claim *claim, unsigned depth)
 {
 	int from_fd = -1, to_fd = -1;
 	haul_status st = HAUL_OK;
@@ -189,14 +243,17 @@ static haul_status merge(struct mover *m, const struct move_place *from, const s
 	if (depth < MERGE_DEPTH_MAX) {
 		from_fd = open_dir(from);
 		if (from_fd >= 0)
-			to_fd = open_dir(to);
+			to_fd = open_landing(to, claim);
 	} else {
 		errno = ENAMETOOLONG;
 	}
 	if (from_fd < 0 || to_fd < 0)
 		st = refused(m, from, errno);
 	else
-		st = move_contents(m, from_fd, from->shown, to_fd, to->shown, depth + 1);
+		st = move_contents(
+		    m, &(struct move_place){ .dir_fd = from_fd, .shown = from->shown },
+		    &(struct move_place){ .dir_fd = to_fd, .shown = to->shown, .is_arrived = to->is_arrived },
+		    depth + 1);
 	if (from_fd >= 0)
 		(void)close(from_fd);
 	if (to_fd >= 0)
@@ -208,56 +265,73 @@ static haul_status merge(struct mover *m, const struct move_place *from, const s
 	return st;
 }
 
+/* The name stays with what has it. */
+static void leave(struct mover *m, const struct move_place *from, enum entry_kind kind, bool is_arrived)
+{
+	if (is_arrived)
+		tell_stays(m, from, kind, HAUL_EXISTS,
+			   "its name there was taken by this very command, or is still to be moved",
+			   "--on-conflict=number lets both land");
+	else
+		tell_stays(m, from, kind, HAUL_EXISTS, "the name is taken there",
+			   "--on-conflict=replace or =number lets it land");
+}
+
 /* The name is taken. */
 static haul_status meet(struct mover *m, const struct move_place *from, const struct move_place *to, unsigned depth)
 {
+	struct move_place at = *to;
 	struct entry_facts here, there;
+	const struct claim *claim;
 
 	if (haul_failed(beneath_stat_at(from->dir_fd, from->name, &here)))
 		return refused(m, from, ENOENT);
-	if (haul_failed(beneath_stat_at(to->dir_fd, to->name, &there)))
+	if (!look_there(m, to, &there, &claim))
 		return refused(m, from, EEXIST); /* it has gone again: the next run moves it */
 	if (here.device == there.device && here.inode == there.inode) {
-		tell_problem(m, from, here.kind, HAUL_EXISTS,
-			     "it is the same file as the one there, under another name");
+		tell_stays(m, from, here.kind, HAUL_SAME_FILE, "it and the one there are one file under two names",
+			   "haul remove takes one of the names away");
 		return HAUL_OK;
 	}
+	at.is_arrived = to->is_arrived || claim || arrivals_has(&m->arrivals, &there);
 	if (here.kind == ENTRY_DIRECTORY && there.kind == ENTRY_DIRECTORY)
-		return merge(m, from, to, depth);
-	switch (m->rule) {
-	case MOVE_FAIL:
-		break;
-	case MOVE_REPLACE:
+		return merge(m, from, &at, claim, depth);
+	if (m->rule == MOVE_NUMBER)
+		return land_numbered(m, from, to);
+	if (m->rule == MOVE_REPLACE && !at.is_arrived)
 		return land_over(m, from, to, &here, &there);
-	case MOVE_NUMBER:
-		return land_numbered(m, from, to, here.kind);
-	}
-	tell_problem(m, from, here.kind, HAUL_EXISTS, "the name is taken there");
+	leave(m, from, here.kind, at.is_arrived);
 	return HAUL_OK;
 }
 
 /* What a rename would say, without renaming. */
-static int would_rename(const struct move_place *from, const struct move_place *to)
+static int would_rename(const struct mover *m, const struct move_place *from, const struct move_place *to)
 {
-	struct entry_facts here, there, dir;
+	struct entry_facts here, there, dir = { .device = m->absent_device };
+	const struct claim *claim;
 
 	if (haul_failed(beneath_stat_at(from->dir_fd, from->name, &here)))
 		return ENOENT;
-	if (haul_ok(beneath_stat_at(to->dir_fd, to->name, &there)))
+	if (look_there(m, to, &there, &claim))
 		return EEXIST;
-	return haul_ok(beneath_stat_handle(to->dir_fd, &dir)) && dir.device != here.device ? EXDEV : 0;
+	if (to->dir_fd >= 0 && haul_failed(beneath_stat_handle(to->dir_fd, &dir)))
+		return 0;
+	return dir.device != here.device ? EXDEV : 0;
 }
 
 static haul_status move_one(struct mover *m, const struct move_place *from, const struct move_place *to, unsigned depth)
 {
-	int err = m->dry_run ? would_rename(from, to) : rename_new(m, from, to);
+	haul_status st = arrivals_reserve(&m->arrivals);
+	int err;
 
+	if (haul_failed(st))
+		return st;
+	err = m->dry_run ? would_rename(m, from, to) : rename_new(m, from, to);
 	if (err == EEXIST || err == ENOTEMPTY)
 		return meet(m, from, to, depth);
 	if (err)
 		return refused(m, from, err);
-	tell_moved(m, from, to, m->on_moved ? kind_at(m->dry_run ? from : to) : ENTRY_FILE);
-	return HAUL_OK;
+	return landed(m, from, to);
 }
 
 /* All names of a directory, each with its NUL; read before anything moves, since it may move into what is being read.
@@ -306,7 +380,7 @@ static haul_status move_child(struct mover *m, const struct move_place *from_dir
 			      const char *name, unsigned depth)
 {
 	struct move_place from = { .dir_fd = from_dir->dir_fd, .name = name };
-	struct move_place to = { .dir_fd = to_dir->dir_fd, .name = name };
+	struct move_place to = { .dir_fd = to_dir->dir_fd, .name = name, .is_arrived = to_dir->is_arrived };
 	char *from_shown = join(from_dir->shown, name), *to_shown = join(to_dir->shown, name);
 	haul_status st = HAUL_NO_MEMORY;
 
@@ -319,18 +393,16 @@ static haul_status move_child(struct mover *m, const struct move_place *from_dir
 	return st;
 }
 
-static haul_status move_contents(struct mover *m, int from_fd, const char *from_shown, int to_fd, const char *to_shown,
+static haul_status move_contents(struct mover *m, const struct move_place *from, const struct move_place *to,
 				 unsigned depth)
 {
-	const struct move_place from = { .dir_fd = from_fd, .shown = from_shown };
-	const struct move_place to = { .dir_fd = to_fd, .shown = to_shown };
 	bool must_copy = false;
 	char *names = NULL;
 	size_t len = 0;
-	haul_status st = read_names(from_fd, &names, &len);
+	haul_status st = read_names(from->dir_fd, &names, &len);
 
 	if (haul_failed(st) && st.code != HAUL_NO_MEMORY.code) {
-		tell_problem(m, &from, ENTRY_DIRECTORY, st, haul_status_text(st));
+		tell_problem(m, from, ENTRY_DIRECTORY, st, haul_status_text(st));
 		return HAUL_OK;
 	}
 	for (size_t at = 0; haul_ok(st) && at < len; at += strlen(names + at) + 1) {
@@ -338,17 +410,17 @@ static haul_status move_contents(struct mover *m, int from_fd, const char *from_
 			st = HAUL_CANCELLED;
 		/* haul's own names in it (partials of a job) are none of the tree */
 		else if (haul_component_check(names + at, strlen(names + at)).code != HAUL_RESERVED_NAME.code)
-			st = move_child(m, &from, &to, names + at, depth);
+			st = move_child(m, from, to, names + at, depth);
 		if (st.code == HAUL_CROSS_DEVICE.code) {
 			must_copy = true;
 			st = HAUL_OK;
 		}
 	}
 	free(names);
-	if (!m->dry_run && haul_failed(beneath_sync_directory(to_fd, -1)))
-		tell_problem(m, &to, ENTRY_DIRECTORY, HAUL_IO, "it could not be made durable");
-	if (!m->dry_run && haul_failed(beneath_sync_directory(from_fd, -1)))
-		tell_problem(m, &from, ENTRY_DIRECTORY, HAUL_IO, "it could not be made durable");
+	if (!m->dry_run && haul_failed(beneath_sync_directory(to->dir_fd, -1)))
+		tell_problem(m, to, ENTRY_DIRECTORY, HAUL_IO, "it could not be made durable");
+	if (!m->dry_run && haul_failed(beneath_sync_directory(from->dir_fd, -1)))
+		tell_problem(m, from, ENTRY_DIRECTORY, HAUL_IO, "it could not be made durable");
 	return haul_ok(st) && must_copy ? HAUL_CROSS_DEVICE : st;
 }
 
@@ -359,5 +431,10 @@ haul_status mover_move(struct mover *m, const struct move_place *from, const str
 
 haul_status mover_move_contents(struct mover *m, int from_fd, const char *from_shown, int to_fd, const char *to_shown)
 {
-	return move_contents(m, from_fd, from_shown, to_fd, to_shown, 0);
+	struct entry_facts facts;
+	bool is_arrived =
+	    to_fd >= 0 && haul_ok(beneath_stat_handle(to_fd, &facts)) && arrivals_has(&m->arrivals, &facts);
+
+	return move_contents(m, &(struct move_place){ .dir_fd = from_fd, .shown = from_shown },
+			     &(struct move_place){ .dir_fd = to_fd, .shown = to_shown, .is_arrived = is_arrived }, 0);
 }

@@ -3,11 +3,14 @@
  * says so, two directories become one by renaming what is in them, and nothing is ever deleted but a directory that has
  * become empty. One rename where nothing stands in the way, however much lies below.
  *
- * Blocking; one thread; no state between calls. The system calls come through a table, so that a test can refuse them.
+ * What has arrived by the same mover is never replaced, nor is what it is still to move (mover_protect()).
+ *
+ * Blocking; one thread. The system calls come through a table, so that a test can refuse them.
  */
 #ifndef HAUL_AGENT_MOVER_H
 #define HAUL_AGENT_MOVER_H
 
+#include "agent/arrivals.h"
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
 
@@ -38,18 +41,28 @@ struct mover {
 	void *ctx;
 	/* Paths are raw, as a user would type them; borrowed for the call. */
 	void (*on_moved)(void *ctx, const char *from, const char *to, enum entry_kind kind);
-	void (*on_problem)(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault);
-	uint64_t moved;        /* renames */
-	uint64_t failed;       /* entries that stay and were told */
-	uint64_t failed_files; /* regular ones */
+	/* HAUL_EXISTS: the name is taken. HAUL_SAME_FILE: by the source itself. remedy: static, or NULL. */
+	void (*on_problem)(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault,
+			   const char *remedy);
+	uint64_t absent_device;   /* dry run: what a directory that is not there yet would lie on */
+	struct arrivals arrivals; /* zero at first; mover_close() */
+	uint64_t moved;           /* renames */
+	uint64_t failed;          /* entries that stay and were told */
+	uint64_t failed_files;    /* regular ones */
 };
 
 /* Where an entry is or goes: a name in a directory (borrowed handle; O_PATH will not do: it is synced). */
 struct move_place {
-	int dir_fd;
+	int dir_fd; /* where something would land in a dry run, -1: not there yet */
 	const char *name;
 	const char *shown; /* the whole path, for callbacks */
+	bool is_arrived;   /* as a destination: the directory came by this mover, or is one of its sources */
 };
+
+void mover_close(struct mover *m);
+
+/* A source that is still to be moved: neither it nor what lies in it is replaced. HAUL_NO_MEMORY. */
+HAUL_MUST_USE haul_status mover_protect(struct mover *m, const struct entry_facts *source);
 
 /*
  * Move one entry, and when that is a directory that meets a directory, what is in it; the directories gone through
@@ -63,7 +76,8 @@ struct move_place {
 HAUL_MUST_USE haul_status mover_move(struct mover *m, const struct move_place *from, const struct move_place *to);
 
 /*
- * The same for everything in the directory `from_fd`, into `to_fd`; both are synced then. shown: their paths.
+ * The same for everything in the directory `from_fd`, into `to_fd` (-1: see struct move_place); both are synced then.
+ * shown: their paths.
  * HAUL_CROSS_DEVICE as above, after the rest.
  */
 HAUL_MUST_USE haul_status mover_move_contents(struct mover *m, int from_fd, const char *from_shown, int to_fd,

@@ -155,7 +155,7 @@ static int copy_rest(const struct invocation *inv, const struct move_request *re
 					    .dry_run = req->dry_run,
 					    .checksum = true,
 					    .is_move = true,
-					    .no_replace = req->rule == MOVE_FAIL,
+					    .no_replace = req->rule == MOVE_FAIL || renamed->entries_renamed,
 					    .is_several = req->source_count > 1,
 					    .proof = TRANSFER_PROOF_TRANSFER,
 					    .timeout_ms = TIMEOUT_MS,

@@ -128,8 +128,71 @@ inode() { stat -c %i "$1"; }
 	mkdir -p archive/Footage
 	ln Footage/top archive/Footage/top
 	expect 3 haul move --on-conflict=replace Footage archive
-	err_has "Footage/top stays" "same file"
+	err_has "Footage/top stays" "one file under two names" "haul remove"
 	check -f Footage/top -a -f archive/Footage/top -a -f archive/Footage/day/clip
+}
+
+@test "move: what arrived by the same command is never replaced, nor what it has yet to take; -n says the same" {
+	mkdir -p x y/d z q/d p
+	echo 1 >x/1
+	echo 2 >y/1
+	for n in -n ""; do
+		expect 3 haul move $n --on-conflict=replace x/ y/ z
+		err_has "y/1 stays" "=number"
+		err_lacks "=replace or"
+	done
+	check "$(cat z/1)" = 1 -a "$(cat y/1)" = 2
+	expect 0 haul move --on-conflict=replace y/ z
+	check "$(cat z/1)" = 2
+	mkdir p/d
+	echo p >p/d/f
+	echo q >q/d/f
+	for options in "-n --on-conflict=fail" "-n --on-conflict=replace" --on-conflict=replace; do
+		expect 3 haul move $options p/ q/ new
+		err_has "q/d/f stays"
+	done
+	check "$(cat new/d/f)" = p -a "$(cat q/d/f)" = q
+	echo z >p/d
+	expect 3 haul move --on-conflict=replace p/ q/ new2
+	check "$(cat new2/d)" = z -a "$(cat q/d/f)" = q
+	mkdir m n
+	echo m >m/f.x
+	echo n >n/f.x
+	expect 0 haul move -n --on-conflict=number m/ n/ new3
+	out_has "n/f.x -> new3/f 2.x"
+	expect 0 haul move --on-conflict=number m/ n/ new3
+	check "$(cat new3/f.x)" = m -a "$(cat "new3/f 2.x")" = n
+	mkdir -p r/k s/k
+	echo mine >s/k/f
+	echo other >r/k/f
+	expect 3 haul move --on-conflict=replace r/ s/k/ s
+	err_has "r/k/f stays"
+	check "$(cat s/f)" = mine -a "$(cat r/k/f)" = other
+}
+
+@test "move: a link never takes the place of what it leads to, at the end or on the way" {
+	mkdir lt in in/d out out/d
+	echo content >lt/f
+	ln -s f lt/l
+	ln -s l lt/l2
+	ln -s ../lt/./l2 in/far
+	expect 1 haul move --on-conflict=replace lt/l lt/f
+	err_has "one and the same file"
+	expect 1 haul move --on-conflict=replace lt/l2 lt/f
+	expect 1 haul move --on-conflict=replace lt/l2 lt/l
+	expect 1 haul move --on-conflict=replace lt/f lt/l
+	expect 1 haul move --on-conflict=replace in/far lt/l
+	expect 1 haul move --on-conflict=replace --as f in/far lt
+	echo deep >out/d/f
+	ln -s ../../out/d/f in/d/f
+	for n in -n ""; do
+		expect 3 haul move $n --on-conflict=replace in/ out
+		err_has "in/d/f stays" "one and the same file"
+	done
+	check "$(cat lt/f)" = content -a -L lt/l -a -L lt/l2 -a "$(cat out/d/f)" = deep -a -L in/d/f
+	echo next >lt/g
+	expect 0 haul move --on-conflict=replace lt/l lt/g
+	check -L lt/g
 }
 
 @test "move: -n says what would be renamed, and changes nothing" {
@@ -258,6 +321,23 @@ sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2); }
 	check ! -e Footage/day -a "$(cat Footage/top)" = top -a "$(cat disk/Footage/top)" = tap
 	expect 0 haul move --on-conflict=replace Footage disk
 	check ! -e Footage -a "$(cat disk/Footage/top)" = top
+}
+
+@test "move: partly renamed, partly copied: what was renamed is not replaced by what is copied" {
+	other_disk
+	mkdir x disk/y z
+	echo near >x/f
+	echo far >disk/y/f
+	expect 3 haul move --on-conflict=replace disk/y/ x/ z
+	check "$(cat z/f)" = near -a "$(cat disk/y/f)" = far
+	mkdir a b
+	echo 1 >a/f
+	echo 2 >b/f
+	expect 3 haul move --on-conflict=replace a/ b/ disk
+	check "$(cat disk/f)" = 1 -a ! -e a/f -a "$(cat b/f)" = 2
+	ln -s "$T/w/disk/f" b/l
+	expect 1 haul move --on-conflict=replace b/l disk/f
+	check "$(cat disk/f)" = 1 -a -L b/l
 }
 
 @test "move: specials stay and are named, and so does their directory" {

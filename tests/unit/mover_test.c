@@ -64,10 +64,12 @@ static void on_moved(void *ctx, const char *from, const char *to, enum entry_kin
 	(void)snprintf(f->moved_to, sizeof(f->moved_to), "%s", to);
 }
 
-static void on_problem(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault)
+static void on_problem(void *ctx, const char *from, enum entry_kind kind, const struct haul_fault *fault,
+		       const char *remedy)
 {
 	(void)from;
 	(void)kind;
+	(void)remedy;
 	((struct fixture *)ctx)->problem = fault->status;
 }
 
@@ -91,6 +93,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
+	mover_close(&f->m);
 	(void)close(f->from);
 	(void)close(f->to);
 	temp_tree_close(&f->tree);
@@ -99,9 +102,9 @@ static int tear_down(void **state)
 
 static haul_status move(struct fixture *f, const char *name)
 {
-	const struct move_place from = { f->from, name, name };
+	const struct move_place from = { .dir_fd = f->from, .name = name, .shown = name };
 	char shown[64];
-	struct move_place to = { f->to, name, shown };
+	struct move_place to = { .dir_fd = f->to, .name = name, .shown = shown };
 
 	(void)snprintf(shown, sizeof(shown), "to/%s", name);
 	return mover_move(&f->m, &from, &to);
@@ -217,6 +220,33 @@ static void one_inode_under_two_names_is_never_touched(void **state)
 	}
 }
 
+static void what_arrived_is_not_replaced(void **state)
+{
+	struct fixture *f = *state;
+
+	f->m.rule = MOVE_REPLACE;
+	temp_text(f->from, "x", "first");
+	temp_text(f->to, "x", "old");
+	assert_moved(move(f, "x"));
+	assert_true(temp_holds(f->to, "x", "first"));
+	temp_text(f->from, "x", "second");
+	assert_moved(move(f, "x"));
+	assert_int_equal(f->problem.code, HAUL_CODE_EXISTS);
+	assert_true(temp_holds(f->to, "x", "first"));
+	assert_true(temp_holds(f->from, "x", "second"));
+	for (unsigned i = 0; i < 300; i++) { /* the table grows */
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "n%u", i);
+		temp_text(f->from, name, name);
+		assert_moved(move(f, name));
+	}
+	temp_text(f->from, "n7", "other");
+	assert_moved(move(f, "n7"));
+	assert_true(temp_holds(f->to, "n7", "n7"));
+	assert_true(temp_holds(f->from, "n7", "other"));
+}
+
 static void numbers_go_before_the_extension(void **state)
 {
 	struct fixture *f = *state;
@@ -236,8 +266,8 @@ static void numbers_go_before_the_extension(void **state)
 	temp_text(f->from, longest, "new");
 	temp_text(f->to, longest, "old");
 	f->m.on_moved = NULL;
-	assert_int_equal(mover_move(&f->m, &(struct move_place){ f->from, longest, longest },
-				    &(struct move_place){ f->to, longest, longest })
+	assert_int_equal(mover_move(&f->m, &(struct move_place){ .dir_fd = f->from, .name = longest, .shown = longest },
+				    &(struct move_place){ .dir_fd = f->to, .name = longest, .shown = longest })
 			     .code,
 			 HAUL_CODE_OK);
 	assert_true(temp_holds(f->to, longest, "old"));
@@ -285,6 +315,7 @@ int main(void)
 		IN_A_TREE(without_noreplace_nothing_is_replaced),
 		IN_A_TREE(without_hard_links_copying_has_to_do_it),
 		IN_A_TREE(one_inode_under_two_names_is_never_touched),
+		IN_A_TREE(what_arrived_is_not_replaced),
 		IN_A_TREE(numbers_go_before_the_extension),
 		IN_A_TREE(a_dry_run_changes_nothing),
 		IN_A_TREE(stop_comes_between_two_renames),

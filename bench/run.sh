@@ -34,8 +34,10 @@ what=${1:-}
 base_port=$((20000 + $$ % 12000)) # below where connections get theirs
 scale=${BENCH_SCALE:-1}
 
+print_usage() { sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
 usage() {
-	sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+	print_usage >&2
 	exit 1
 }
 
@@ -145,7 +147,13 @@ run_rounds() {
 	[ "$failed" = ' ' ]
 }
 
+case $scale in
+*[!0-9.]* | *.*.* | .) fail "BENCH_SCALE is a number above 0, not $scale" ;;
+*[1-9]*) ;;
+*) fail "BENCH_SCALE is a number above 0, not $scale" ;;
+esac
 case $what in
+-h | --help | help) print_usage && exit ;;
 all) shift && run_all "$@" ;;
 link) shift && run_links "$@" && exit ;;
 list) list_all && exit ;;

@@ -5,7 +5,8 @@
 
 FILE is the trace of one end or of both (docs/LIMITS.md "The trace"). Time runs across; a row for each side, lane and
 stage. Text on stdout: for each row how much of the time it was at work, its throughput, and the longest time it stood
-idle while the stage before had a block ready and there was room behind.
+idle while the stage before had a block ready and there was room behind. "at work" is the share of the time with at least
+one block at work, "deep" how many there were on average over the whole time (2.60: mostly two or three at once).
 """
 import argparse
 import html
@@ -23,14 +24,30 @@ def load(paths):
     """Spans with absolute times, and the header of each end by session and side."""
     spans, heads = [], {}
     for path in paths:
-        t0, sessions = {}, {}
-        with open(path, encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    item = json.loads(line)
-                except ValueError:
-                    sys.exit(f"{path}:{number}: not JSON (a trace that broke off?)")
-                job = item["job"]
+        try:
+            load_one(path, spans, heads)
+        except OSError as error:
+            sys.exit(f"{path}: {error.strerror}")
+    return spans, heads
+
+
+def parse(path, number, line):
+    try:
+        item = json.loads(line)
+    except ValueError:
+        sys.exit(f"{path}:{number}: not JSON (a trace that broke off?)")
+    if not isinstance(item, dict) or "job" not in item:
+        sys.exit(f"{path}:{number}: no line of a trace")
+    return item
+
+
+def load_one(path, spans, heads):
+    t0, sessions = {}, {}
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            item = parse(path, number, line)
+            job = item["job"]
+            try:
                 if "session" in item:
                     t0[job], sessions[job] = item["t0_ns"], item["session"]
                     heads[item["session"], item["side"]] = item
@@ -41,7 +58,8 @@ def load(paths):
                     item["start"] += t0[job]
                     item["end"] += t0[job]
                     spans.append(item)
-    return spans, heads
+            except (KeyError, TypeError):
+                sys.exit(f"{path}:{number}: no line of a trace")
 
 
 def pick(spans, wanted):
@@ -153,14 +171,14 @@ def row_name(row):
 
 def summary(rows, gaps, begin, end):
     whole = end - begin
-    print(f"{'row':36} {'at work':>8} {'worked':>8} {'GB/s':>7}   longest idle though fed")
+    print(f"{'row':36} {'at work':>8} {'deep':>8} {'GB/s':>7}   longest idle though fed")
     for row in sorted(rows, key=row_key):
         spans = rows[row]
         length, _ = union([(s["start"], s["end"]) for s in spans])
         worked, total = sum(s["busy"] for s in spans), sum(s["bytes"] for s in spans)
         gap = "" if row not in gaps else f"{gaps[row][0] / 1e6:.2f} ms at {(gaps[row][1] - begin) / 1e9:.3f} s" \
             if gaps[row][0] else "none"
-        print(f"{row_name(row):36} {100 * length / whole:7.1f}% {min(100 * worked / whole, 999):7.1f}% "
+        print(f"{row_name(row):36} {100 * length / whole:7.1f}% {worked / whole:8.2f} "
               f"{total / whole:7.3f}   {gap}")
     print(f"{whole / 1e9:.3f} s from the first span to the last")
 

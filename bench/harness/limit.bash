@@ -8,3 +8,9 @@ limit_copy() {
 }
 
 limit_version() { echo "haul_limit of this tree"; }
+
+subject_install() {
+	[ "$source_files" = 1 ] && return 0
+	skip_reason="it moves one file, and here are $source_files"
+	return 1
+}

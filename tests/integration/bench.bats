@@ -58,14 +58,21 @@ the_csv() { find "$T/results" -name "*-$1.csv"; }
 	BENCH_SUBJECTS='cp mv' expect 0 bench big 1
 	grep -q '^# skipped mv: it has nothing for the action copy' "$(the_csv big)"
 	! grep -q '^big,.*,mv,' "$(the_csv big)"
+	BENCH_SUBJECTS='cp limit' expect 0 bench local-small 1
+	grep -q '^# skipped limit: it moves one file, and here are 40' "$(the_csv local-small)"
 	nothing_left
 }
 
 @test "bench: a subject that does not bring everything over is named, and the rest goes on" {
-	BENCH_SUBJECTS='limit cp' expect 1 bench small 2
-	grep -q '^# failed limit: 1 14400 files and bytes arrived of 40 576000' "$(the_csv small)"
-	[ "$(grep -c '^small,.*,cp,' "$(the_csv small)")" = 2 ]
-	! grep -q '^small,.*,limit,' "$(the_csv small)"
+	# A cp that leaves one file out stands before the real one.
+	mkdir "$T/bin"
+	printf '#!/bin/sh\n[ "$1" = --version ] && exec %s --version\n%s "$@" && for d; do :; done && rm "$(find "$d" -type f | head -n 1)"\n' \
+		"$(command -v cp)" "$(command -v cp)" >"$T/bin/cp"
+	chmod +x "$T/bin/cp"
+	PATH=$T/bin:$PATH BENCH_SUBJECTS='haul cp' expect 1 bench small 2
+	grep -q '^# failed cp: 39 561600 files and bytes arrived of 40 576000' "$(the_csv small)"
+	[ "$(grep -c '^small,.*,haul,' "$(the_csv small)")" = 2 ]
+	! grep -q '^small,.*,cp,' "$(the_csv small)"
 	nothing_left
 }
 
@@ -73,6 +80,12 @@ the_csv() { find "$T/results" -name "*-$1.csv"; }
 	expect 1 bench nothing-of-this-name
 	expect 1 bench
 	expect 1 bench big none
+	for scale in foo 0 -1 1x . 0.0 1.2.3; do
+		BENCH_SCALE=$scale expect 1 bench big 1
+		grep -q 'BENCH_SCALE is a number' "$T/err"
+	done
+	expect 0 bench --help
+	grep -q '^Usage: bench/run.sh' "$T/out"
 	BENCH_SUBJECTS=nobody expect 1 bench big 1
 	[ -z "$(the_csv big)" ] || ! grep -q '^big,' "$(the_csv big)"
 	nothing_left

@@ -123,6 +123,36 @@ bytes_of() { jq -s "map(select(.side == \"$2\" and .stage == \"$3\").bytes) | ad
 	trace_has "$T/verify.trace" destination read check
 }
 
+@test "the trace of a copy within this machine: one end, every byte read and written, and a picture" {
+	need_tool python3 jq
+	A=$T/a
+	big_file "$T/big" 50000000
+	mkdir "$T/to" "$T/many"
+	expect 0 haul copy --verify=transfer --trace "$T/big.trace" "$T/big" "$T/to"
+	trace_has "$T/big.trace" source read digest
+	trace_has "$T/big.trace" destination write sync commit
+	check "$(bytes_of "$T/big.trace" source read)" = 50000000
+	check "$(bytes_of "$T/big.trace" destination write)" = 50000000
+	expect 0 "$PICTURE" "$T/big.trace" -o "$T/picture.svg"
+	out_has "source lane 0 read" "destination lane 0 write" "from the first span to the last"
+	for i in $(seq 300); do echo "$i" >"$T/many/$i"; done
+	expect 0 haul copy --trace "$T/many.trace" "$T/many" "$T/to"
+	trace_has "$T/many.trace" source pool-read
+	trace_has "$T/many.trace" destination pool-write
+}
+
+@test "a picture of what is no trace: one line, exit 1" {
+	need_tool python3
+	echo 'no trace' >"$T/text"
+	echo '[1, 2]' >"$T/list"
+	echo '{"job":1,"side":"source"}' >"$T/other"
+	: >"$T/empty"
+	for file in "$T/nowhere" "$T" "$T/text" "$T/list" "$T/other" "$T/empty"; do
+		expect 1 "$PICTURE" "$file"
+		check "$(wc -l <"$T/err")" = 1
+	done
+}
+
 @test "a trace that cannot be made is refused, one that breaks off is a warning" {
 	pair
 	echo one >"$T/one"

@@ -1,6 +1,7 @@
 /*
- * The stages in turn: this machine first, then what the peer offers us, then memory to memory, then its disk, then the
- * whole. One that cannot be measured says why and the next one follows; only an unreachable peer ends it.
+ * What the peer offers us first, since a wrong name should not cost seconds of measuring; then the stages in turn: this
+ * machine, memory to memory, the peer's disk, the whole. One that cannot be measured says why and the next one follows;
+ * only a peer that cannot be reached or offers no such share ends it.
  */
 #include "agent/diagnose_parts.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uv.h>
 
 enum { SIGNALS = 3 };
 
@@ -98,6 +100,9 @@ static void judge(struct diagnosis *d)
 					      .source = d->has_whole ? &d->whole.source : NULL,
 					      .destination = d->has_whole ? &d->whole.destination : NULL,
 					      .whole_s = d->whole.seconds,
+					      .network_source = d->has_network ? &d->network.source : NULL,
+					      .network_destination = d->has_network ? &d->network.destination : NULL,
+					      .network_s = d->network.seconds,
 					      .has_peer = d->req->peer != NULL,
 					      .lanes_fixed = d->req->lanes,
 					      .lanes = d->report->lanes,
@@ -110,10 +115,16 @@ static void judge(struct diagnosis *d)
 
 static void run(struct diagnosis *d)
 {
-	void (*const with_peer[])(struct diagnosis *) = { diagnose_ask_peer, diagnose_network, diagnose_peer_disk,
-							  diagnose_whole };
+	void (*const with_peer[])(struct diagnosis *) = { diagnose_network, diagnose_peer_disk, diagnose_whole };
 
-	if (!diagnose_disk_here(d) || diagnose_is_stopped(d) || haul_failed(diagnose_cpu_here(d)))
+	if (!diagnose_open_here(d))
+		return;
+	if (d->req->peer)
+		diagnose_ask_peer(d);
+	if (diagnose_is_stopped(d))
+		return;
+	diagnose_disk_here(d);
+	if (diagnose_is_stopped(d) || haul_failed(diagnose_cpu_here(d)))
 		return;
 	for (size_t i = 0; d->req->peer && i < sizeof(with_peer) / sizeof(with_peer[0]) && !diagnose_is_stopped(d); i++)
 		with_peer[i](d);
@@ -145,9 +156,10 @@ static void close_trace(struct diagnosis *d)
 void diagnose_run(const struct home *h, const struct diagnose_request *req, const struct diagnose_observer *obs,
 		  struct diagnose_report *ret_report)
 {
-	struct diagnosis d = { .home = h, .req = req, .obs = obs, .report = ret_report, .source_fd = -1 };
+	struct diagnosis d = { .home = h, .req = req, .obs = obs, .report = ret_report, .dir_fd = -1, .source_fd = -1 };
 	struct sigaction catch = { .sa_handler = on_signal }, old[SIGNALS];
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t started_ns = uv_hrtime();
 
 	*ret_report = (struct diagnose_report){ .has_peer = req->peer, .cores = cores < 1 ? 1 : (unsigned)cores };
 	diagnose_stop_signal = 0;
@@ -158,10 +170,14 @@ void diagnose_run(const struct home *h, const struct diagnose_request *req, cons
 	close_trace(&d);
 	for (size_t i = 0; i < SIGNALS; i++)
 		(void)sigaction(signal_numbers[i], &old[i], NULL);
+	if (d.dir_fd >= 0)
+		(void)close(d.dir_fd);
 	if (d.source_fd >= 0)
 		(void)close(d.source_fd);
+	diagnose_forget_offer(&d);
 	identity_free(d.identity);
 	free(d.big_path);
 	if (ret_report->signal_number)
 		ret_report->exit_code = 128 + ret_report->signal_number;
+	ret_report->elapsed_s = (double)(uv_hrtime() - started_ns) / 1e9;
 }

@@ -29,6 +29,9 @@ struct diagnose_verdict {
 	bool is_lanes;             /* the CPU limits, of fewer lanes than either machine has cores */
 	bool is_measured;          /* from the waiting of the whole; else the slowest stage alone */
 	double share;              /* is_measured: of the time, 0 to 1 */
+	double bytes_per_s;        /* not is_measured: of the slowest stage; for a CPU cpu_bytes_per_s */
+	double cpu_bytes_per_s;    /* digests and TLS of cpu_cores together, each as measured alone; 0: not known */
+	unsigned cpu_cores;        /* of the machine that has fewer */
 	char help[256];            /* what would help, a sentence */
 };
 
@@ -41,6 +44,7 @@ struct diagnose_row {
 
 struct diagnose_report {
 	int exit_code;
+	double elapsed_s;
 	struct diagnose_row rows[DIAGNOSE_STAGES];
 	bool has_peer;
 	char peer_name[64];

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define STAGE_S 1.0
@@ -27,6 +28,11 @@ static struct measure_config measure_config(const struct diagnosis *d, double se
 					.backend = diagnose_backend(d->req->backend),
 					.direct = (enum direct_mode)d->req->direct,
 					.stop = &diagnose_stop_signal };
+}
+
+static const char *place_here(const struct diagnosis *d)
+{
+	return d->req->local && *d->req->local->path ? d->req->local->path : ".";
 }
 
 static const char *how(const struct measured *m)
@@ -98,38 +104,67 @@ static void disk_in(struct diagnosis *d, int dir_fd)
 		diagnose_row_missing(d, DIAGNOSE_READ, "nothing of 64 MiB or more to read, and nothing may be written");
 }
 
-/* A file that is named is read; the directory it lies in is written to. */
-bool diagnose_disk_here(struct diagnosis *d)
+/* File systems of the kernel's own (/proc, /sys) have no blocks: what seems long there takes none. */
+static bool is_without_disk(int fd)
 {
-	const char *path = d->req->local && *d->req->local->path ? d->req->local->path : ".";
-	char shown[HAUL_FAULT_TEXT_MAX / 4], text[HAUL_FAULT_TEXT_MAX];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct statvfs fs;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st)) {
-		haul_status why = haul_status_from_errno(errno);
+	return !fstatvfs(fd, &fs) && fs.f_blocks == 0 && !fstat(fd, &st) && st.st_blocks == 0;
+}
 
-		if (fd >= 0)
-			(void)close(fd);
-		(void)snprintf(text, sizeof(text), "%s: %s", haul_escape(path, strlen(path), shown, sizeof(shown)),
-			       haul_status_text(why));
-		diagnose_tell_error(d, why, "local", text, NULL);
-		d->report->exit_code = EXIT_CLASS_NO_SOURCE;
-		return false;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		disk_in(d, fd);
+static void disk_of_file(struct diagnosis *d)
+{
+	struct stat st;
+
+	diagnose_row_missing(d, DIAGNOSE_WRITE, "a file was named: name a directory to write to");
+	if (fstat(d->source_fd, &st) || st.st_size < MEASURE_BLOCK_BYTES)
+		diagnose_row_missing(d, DIAGNOSE_READ, "the file named is shorter than 4 MiB");
+	else
+		read_here(d, d->source_fd, "the file named");
+}
+
+/* A file that is named is read; a directory is written to. */
+void diagnose_disk_here(struct diagnosis *d)
+{
+	if (d->dir_fd < 0)
+		disk_of_file(d);
+	else
+		disk_in(d, d->dir_fd);
+}
+
+static bool refuse_here(struct diagnosis *d, haul_status why, const char *text, int exit_code)
+{
+	char shown[HAUL_FAULT_TEXT_MAX / 4], line[HAUL_FAULT_TEXT_MAX];
+	const char *path = place_here(d);
+
+	(void)snprintf(line, sizeof(line), "%s: %s", haul_escape(path, strlen(path), shown, sizeof(shown)), text);
+	diagnose_tell_error(d, why, "local", line, NULL);
+	d->report->exit_code = exit_code;
+	return false;
+}
+
+bool diagnose_open_here(struct diagnosis *d)
+{
+	int fd = open(place_here(d), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	haul_status why = haul_status_from_errno(errno);
+	struct stat st;
+
+	if (fd < 0)
+		return refuse_here(d, why, haul_status_text(why), EXIT_CLASS_NO_SOURCE);
+	if (fstat(fd, &st) || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))) {
 		(void)close(fd);
-	} else if (S_ISREG(st.st_mode)) {
-		diagnose_row_missing(d, DIAGNOSE_WRITE, "a file was named: name a directory to write to");
+		return refuse_here(d, HAUL_WRONG_KIND, "diagnose takes a directory or a file", EXIT_CLASS_USAGE);
+	}
+	if (is_without_disk(fd)) {
+		(void)close(fd);
+		return refuse_here(d, HAUL_WRONG_KIND, "not a place to write to or read from: no disk lies behind it",
+				   EXIT_CLASS_USAGE);
+	}
+	if (S_ISDIR(st.st_mode))
+		d->dir_fd = fd;
+	else
 		d->source_fd = fd;
-		read_here(d, fd, "the file named");
-	} else {
-		(void)close(fd);
-		diagnose_tell_error(d, HAUL_WRONG_KIND, "local", "diagnose takes a directory or a file", NULL);
-		d->report->exit_code = EXIT_CLASS_USAGE;
-		return false;
-	}
 	return true;
 }
 

@@ -8,10 +8,18 @@
 #include "agent/diagnose.h"
 #include "agent/measure.h"
 #include "agent/probe.h"
+#include "peer-protocol/message.h"
 
 #include <signal.h>
 
 struct identity;
+
+/* The shares of the peer, gathered for the case that the one named is not among them. */
+struct diagnose_offer {
+	char peer_name[64], known_as[64];
+	struct text names[MESSAGE_SHARES_MAX]; /* owned copies */
+	size_t count;
+};
 
 struct diagnosis {
 	const struct home *home;
@@ -20,15 +28,18 @@ struct diagnosis {
 	struct diagnose_report *report;
 	struct identity *identity;
 	struct trace *trace;
+	int dir_fd;    /* what was named, a directory; -1: it is a file */
 	int source_fd; /* what is read here; -1: nothing to read */
 	/* what the peer offers */
+	struct diagnose_offer offer;
 	bool found_share, lists_failed;
 	uint64_t rights, free_bytes;
 	char *big_path; /* in the share; owned */
 	uint64_t big_bytes;
 	char big_name[HAUL_NAME_MAX + 1];
+	struct probe_result network; /* to the peer */
 	struct probe_result whole;
-	bool has_whole;
+	bool has_network, has_whole;
 	bool is_over; /* the peer cannot be reached, or a signal */
 };
 
@@ -44,11 +55,13 @@ void diagnose_tell_error(struct diagnosis *d, haul_status st, const char *side, 
 enum engine_backend diagnose_backend(const char *name);
 
 /* diagnose_here.c */
-bool diagnose_disk_here(struct diagnosis *d);       /* false: the place cannot be opened; told */
+bool diagnose_open_here(struct diagnosis *d); /* what was named; false: told */
+void diagnose_disk_here(struct diagnosis *d);
 haul_status diagnose_cpu_here(struct diagnosis *d); /* opens the identity; a failure is told */
 
 /* diagnose_peer.c, in this order */
-void diagnose_ask_peer(struct diagnosis *d); /* rights and room; something to read, if we may */
+void diagnose_ask_peer(struct diagnosis *d); /* rights and room; something to read, if we may; before any measuring */
+void diagnose_forget_offer(struct diagnosis *d);
 void diagnose_network(struct diagnosis *d);
 void diagnose_peer_disk(struct diagnosis *d);
 void diagnose_whole(struct diagnosis *d);

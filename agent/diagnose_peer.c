@@ -6,6 +6,7 @@
 
 #include "agent/exit_class.h"
 #include "agent/listing.h"
+#include "agent/peer_error.h"
 #include "certs/rights.h"
 #include "peer-protocol/message.h"
 
@@ -20,18 +21,26 @@
 #define PROBE_GROWTH 32
 #define PROBE_DISK_MAX (UINT64_C(8) << 30)
 
-static void on_peer(void *ctx, const char *software, const char *address, const char *known_as)
+static void on_peer(void *ctx, const char *name, const char *software, const char *address, const char *known_as)
 {
-	(void)ctx;
+	struct diagnosis *d = ctx;
+
 	(void)software;
 	(void)address;
-	(void)known_as;
+	(void)snprintf(d->offer.peer_name, sizeof(d->offer.peer_name), "%s", name);
+	(void)snprintf(d->offer.known_as, sizeof(d->offer.known_as), "%s", known_as ? known_as : "");
 }
 
 static void on_share(void *ctx, const struct remote_share *s)
 {
 	struct diagnosis *d = ctx;
 
+	if (d->offer.count < MESSAGE_SHARES_MAX) {
+		char *copy = strdup(s->name);
+
+		if (copy)
+			d->offer.names[d->offer.count++] = (struct text){ copy, strlen(copy) };
+	}
 	if (strcmp(s->name, d->req->peer->share) != 0)
 		return;
 	d->found_share = true;
@@ -84,6 +93,28 @@ static void take_big_path(struct diagnosis *d)
 		d->big_path = NULL;
 }
 
+/* In the words a transfer would be refused with. */
+static void refuse_share(struct diagnosis *d)
+{
+	const struct diagnose_offer *o = &d->offer;
+	const struct msg_error e = { .code = HAUL_CODE_NO_SHARE,
+				     .share = { d->req->peer->share, strlen(d->req->peer->share) },
+				     .your_name = { o->known_as, strlen(o->known_as) },
+				     .offered = o->names,
+				     .offered_count = o->count };
+	struct peer_error why;
+
+	peer_error_explain(&e, o->peer_name, &why);
+	diagnose_tell_error(d, why.status, o->peer_name, why.text, why.remedy);
+	d->is_over = true;
+}
+
+void diagnose_forget_offer(struct diagnosis *d)
+{
+	while (d->offer.count)
+		free((char *)(uintptr_t)d->offer.names[--d->offer.count].at);
+}
+
 /* Rights and room; then something to read, if we may. */
 void diagnose_ask_peer(struct diagnosis *d)
 {
@@ -91,7 +122,6 @@ void diagnose_ask_peer(struct diagnosis *d)
 	struct listing_observer obs = {
 		.ctx = d, .on_peer = on_peer, .on_share = on_share, .on_entry = on_listed, .on_error = on_share_error
 	};
-	char text[HAUL_FAULT_TEXT_MAX];
 
 	shares.share = NULL;
 	shares.path = (char *)(uintptr_t) "";
@@ -99,9 +129,7 @@ void diagnose_ask_peer(struct diagnosis *d)
 	if (d->is_over)
 		return;
 	if (!d->found_share) {
-		(void)snprintf(text, sizeof(text), "%s offers this device no such share", d->req->peer->text);
-		diagnose_tell_error(d, HAUL_NOT_KNOWN, "local", text, "haul list shows the shares of a peer");
-		d->is_over = true;
+		refuse_share(d);
 		return;
 	}
 	if (~d->rights & (RIGHT_LIST | RIGHT_READ))
@@ -195,7 +223,7 @@ void diagnose_network(struct diagnosis *d)
 	struct probe_result r;
 
 	cfg.is_push = true;
-	(void)probe_row(d, DIAGNOSE_TO_PEER, &cfg, MESSAGE_PROBE_MAX, &r);
+	d->has_network = probe_row(d, DIAGNOSE_TO_PEER, &cfg, MESSAGE_PROBE_MAX, &d->network);
 	if (diagnose_is_stopped(d))
 		return;
 	cfg.is_push = false;

@@ -1,6 +1,7 @@
 /*
  * The whole was a transfer like any other, so its waiting names the part (limit.h). Without it (no right to write, no
- * source) the slowest stage alone is taken.
+ * source) the slowest stage alone is taken: disks and network as measured, digests and TLS of all cores together, since
+ * a lane does both for every byte and there is a lane for each core.
  */
 #include "agent/diagnose_verdict.h"
 
@@ -10,7 +11,7 @@
 
 static unsigned fewest_cores(const struct diagnose_facts *f)
 {
-	return f->has_peer && f->peer_cores < f->cores ? f->peer_cores : f->cores;
+	return f->has_peer && f->peer_cores && f->peer_cores < f->cores ? f->peer_cores : f->cores;
 }
 
 static bool is_cpu(enum transfer_limit limit)
@@ -18,51 +19,85 @@ static bool is_cpu(enum transfer_limit limit)
 	return limit == LIMIT_SOURCE_CPU || limit == LIMIT_DESTINATION_CPU;
 }
 
+/* The part that the others waited for; LIMIT_NONE: none. */
+static enum transfer_limit most_waited_for(const struct limit_facts *facts, double *ret_share)
+{
+	enum transfer_limit limit = LIMIT_NONE;
+	double shares[LIMIT_KINDS], most = 0;
+
+	limit_shares(facts, shares);
+	for (unsigned i = LIMIT_NONE + 1; i < LIMIT_KINDS; i++) {
+		if (shares[i] > most) {
+			limit = (enum transfer_limit)i;
+			most = shares[i];
+		}
+	}
+	*ret_share = most;
+	return limit;
+}
+
 static void judge_whole(const struct diagnose_facts *f, struct diagnose_verdict *v)
 {
 	const struct limit_facts facts = { .source = f->source,
 					   .destination = f->destination,
 					   .elapsed_s = f->whole_s };
-	double shares[LIMIT_KINDS];
 
-	limit_shares(&facts, shares);
-	for (unsigned i = LIMIT_NONE + 1; i < LIMIT_KINDS; i++) {
-		if (shares[i] > v->share) {
-			v->limit = (enum transfer_limit)i;
-			v->share = shares[i];
-		}
-	}
+	v->limit = most_waited_for(&facts, &v->share);
 	v->is_measured = v->limit != LIMIT_NONE;
 }
 
-/* Of one thread to all that there are; TLS is done at both ends. */
-static double of_all_cores(const struct diagnose_facts *f, enum diagnose_stage stage)
+/* What crosses the network is encrypted and checked: its own waiting tells whether the link or a CPU was slow. */
+static enum transfer_limit limit_of_network(const struct diagnose_facts *f)
 {
-	return f->rows[stage].bytes_per_s * fewest_cores(f);
+	const struct limit_facts facts = { .source = f->network_source,
+					   .destination = f->network_destination,
+					   .elapsed_s = f->network_s };
+	enum transfer_limit limit;
+	double share;
+
+	if (!f->network_source || !f->network_destination)
+		return LIMIT_NETWORK;
+	limit = most_waited_for(&facts, &share);
+	return is_cpu(limit) || limit == LIMIT_RATE ? limit : LIMIT_NETWORK;
 }
 
-static void take_slower(const struct diagnose_facts *f, enum diagnose_stage stage, double rate,
-			enum transfer_limit limit, double *slowest, struct diagnose_verdict *v)
+/* Each byte is digested and encrypted by one thread, one after the other; both ends do it. 0: not measured. */
+static double of_all_cores(const struct diagnose_facts *f)
 {
-	if (!f->rows[stage].is_measured || (*slowest > 0 && rate >= *slowest))
+	const struct diagnose_row *digest = &f->rows[DIAGNOSE_DIGEST], *tls = &f->rows[DIAGNOSE_TLS_128];
+	double seconds_per_byte = 0;
+
+	if (digest->is_measured && digest->bytes_per_s > 0)
+		seconds_per_byte += 1 / digest->bytes_per_s;
+	if (tls->is_measured && tls->bytes_per_s > 0)
+		seconds_per_byte += 1 / tls->bytes_per_s;
+	return seconds_per_byte > 0 ? fewest_cores(f) / seconds_per_byte : 0;
+}
+
+static void take_slower(double rate, enum transfer_limit limit, struct diagnose_verdict *v)
+{
+	if (rate <= 0 || (v->bytes_per_s > 0 && rate >= v->bytes_per_s))
 		return;
-	*slowest = rate;
+	v->bytes_per_s = rate;
 	v->limit = limit;
+}
+
+static double rate_of(const struct diagnose_facts *f, enum diagnose_stage stage)
+{
+	return f->rows[stage].is_measured ? f->rows[stage].bytes_per_s : 0;
 }
 
 static void judge_stages(const struct diagnose_facts *f, struct diagnose_verdict *v)
 {
-	const struct diagnose_row *rows = f->rows;
-	double slowest = 0;
-
-	take_slower(f, DIAGNOSE_READ, rows[DIAGNOSE_READ].bytes_per_s, LIMIT_SOURCE_DISK, &slowest, v);
-	take_slower(f, DIAGNOSE_TLS_128, of_all_cores(f, DIAGNOSE_TLS_128), LIMIT_SOURCE_CPU, &slowest, v);
+	v->cpu_bytes_per_s = of_all_cores(f);
+	v->cpu_cores = fewest_cores(f);
+	take_slower(rate_of(f, DIAGNOSE_READ), LIMIT_SOURCE_DISK, v);
+	take_slower(v->cpu_bytes_per_s, LIMIT_SOURCE_CPU, v);
 	if (f->has_peer) {
-		take_slower(f, DIAGNOSE_TO_PEER, rows[DIAGNOSE_TO_PEER].bytes_per_s, LIMIT_NETWORK, &slowest, v);
-		take_slower(f, DIAGNOSE_PEER_WRITE, rows[DIAGNOSE_PEER_WRITE].bytes_per_s, LIMIT_DESTINATION_DISK,
-			    &slowest, v);
+		take_slower(rate_of(f, DIAGNOSE_TO_PEER), limit_of_network(f), v);
+		take_slower(rate_of(f, DIAGNOSE_PEER_WRITE), LIMIT_DESTINATION_DISK, v);
 	} else {
-		take_slower(f, DIAGNOSE_WRITE, rows[DIAGNOSE_WRITE].bytes_per_s, LIMIT_DESTINATION_DISK, &slowest, v);
+		take_slower(rate_of(f, DIAGNOSE_WRITE), LIMIT_DESTINATION_DISK, v);
 	}
 }
 
@@ -83,8 +118,10 @@ static const char *help_for(const struct diagnose_facts *f, const struct diagnos
 {
 	switch (v->limit) {
 	case LIMIT_SOURCE_DISK:
-		return f->has_peer ? "a faster disk here: nothing else would be felt"
-				   : "a faster disk: it reads slower than it writes";
+		if (f->has_peer)
+			return "a faster disk here: nothing else would be felt";
+		return f->rows[DIAGNOSE_WRITE].is_measured ? "a faster disk: it reads slower than it writes"
+							   : "a faster disk";
 	case LIMIT_SOURCE_CPU:
 		if (v->is_lanes)
 			return "more lanes: there are cores without one (leave --lanes out)";
@@ -96,8 +133,10 @@ static const char *help_for(const struct diagnose_facts *f, const struct diagnos
 			return "more lanes: there are cores without one (leave --lanes out)";
 		return "more or faster cores at the peer, or less else running on them";
 	case LIMIT_DESTINATION_DISK:
-		return f->has_peer ? "a faster disk at the peer: nothing else would be felt"
-				   : "a faster disk: it writes slower than it reads";
+		if (f->has_peer)
+			return "a faster disk at the peer: nothing else would be felt";
+		return f->rows[DIAGNOSE_READ].is_measured ? "a faster disk: it writes slower than it reads"
+							  : "a faster disk";
 	case LIMIT_FILES:
 		return "nothing of this measurement: it moves one file";
 	case LIMIT_RATE:

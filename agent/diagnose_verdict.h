@@ -9,6 +9,9 @@ struct diagnose_facts {
 	const struct diagnose_row *rows;               /* DIAGNOSE_STAGES of them */
 	const struct lane_times *source, *destination; /* of the whole; NULL: it was not measured */
 	double whole_s;
+	/* Of memory to memory, to the peer; NULL: not measured. */
+	const struct lane_times *network_source, *network_destination;
+	double network_s;
 	bool has_peer;
 	bool lanes_fixed; /* by the user */
 	unsigned lanes, cores, peer_cores;

@@ -208,7 +208,7 @@ static void tell_peer(struct listing *l)
 		snprintf(software, sizeof(software), "%.*s", (int)hello->software.len, hello->software.at);
 		snprintf(known_as, sizeof(known_as), "%.*s", (int)hello->your_name.len, hello->your_name.at);
 	}
-	l->obs->on_peer(l->obs->ctx, software, channel_address_text(control_link_channel(l->link)),
+	l->obs->on_peer(l->obs->ctx, l->peer_name, software, channel_address_text(control_link_channel(l->link)),
 			*known_as ? known_as : NULL);
 }
 

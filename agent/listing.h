@@ -21,7 +21,7 @@ struct remote_entry {
 
 struct listing_observer {
 	void *ctx;
-	void (*on_peer)(void *ctx, const char *software, const char *address, const char *known_as);
+	void (*on_peer)(void *ctx, const char *name, const char *software, const char *address, const char *known_as);
 	void (*on_share)(void *ctx, const struct remote_share *s);
 	void (*on_entry)(void *ctx, const struct remote_entry *e); /* by byte order of names */
 	void (*on_error)(void *ctx, const struct transfer_problem *p);

@@ -67,7 +67,11 @@ static void print_verdict(struct console *c, const struct diagnose_report *r)
 {
 	const struct diagnose_verdict *v = &r->verdict;
 	const char *name = v->is_lanes ? "number of lanes" : summary_limit(v->limit);
+	char rate[SIZE_TEXT_MAX];
 
+	if (v->cpu_bytes_per_s > 0)
+		console_out(c, "Digests and TLS together, %u core%s: %s.\n", v->cpu_cores,
+			    v->cpu_cores == 1 ? "" : "s at once", rate_text(v->cpu_bytes_per_s, rate));
 	if (!name) {
 		console_out(c, "Narrowest: could not be told.\n");
 		return;
@@ -76,7 +80,8 @@ static void print_verdict(struct console *c, const struct diagnose_report *r)
 		console_out(c, "Narrowest: %s. In the whole, the others waited for it %.0f %% of the time.\n", name,
 			    100 * v->share);
 	else
-		console_out(c, "Narrowest: %s, by the slowest stage alone.\n", name);
+		console_out(c, "Narrowest: %s (%s), by the slowest part alone.\n", name,
+			    rate_text(v->bytes_per_s, rate));
 	console_out(c, "What would help: %s.\n", v->help);
 }
 
@@ -90,6 +95,8 @@ static void json_verdict(struct console *c, const struct diagnose_report *r)
 	json_text(&j, "by", r->verdict.is_measured ? "waiting" : "slowest-stage");
 	json_real(&j, "share", r->verdict.share);
 	json_text(&j, "help", r->verdict.help);
+	json_real(&j, "narrowest_bytes_per_s", r->verdict.bytes_per_s);
+	json_real(&j, "cpu_bytes_per_s", r->verdict.cpu_bytes_per_s);
 	json_text(&j, "peer", r->has_peer ? r->peer_name : NULL);
 	json_uint(&j, "lanes", r->lanes);
 	json_uint(&j, "cores", r->cores);
@@ -111,6 +118,17 @@ static void print_end(struct console *c, const struct diagnose_report *r)
 		console_out(c, "%s: %u core%s here, %u there, round trip %.2f ms.\n", r->peer_name, r->cores,
 			    r->cores == 1 ? "" : "s", r->peer_cores, (double)r->round_trip_us / 1e3);
 	print_verdict(c, r);
+}
+
+static void json_done(struct console *c, const struct diagnose_report *r)
+{
+	struct transfer_report done = { .exit_code = r->exit_code, .elapsed_s = r->elapsed_s, .lanes = r->lanes };
+
+	if (r->exit_code) {
+		done.reasons[0] = r->exit_code;
+		done.reason_count = 1;
+	}
+	event_done(c, &done);
 }
 
 /* One place that is local, one that is not, each at most once. */
@@ -166,7 +184,7 @@ static int run_in(const struct home *h, const struct diagnose_request *req, stru
 
 	diagnose_run(h, req, &obs, &report);
 	print_end(c, &report);
-	event_done_plain(c, report.exit_code);
+	json_done(c, &report);
 	return report.exit_code;
 }
 

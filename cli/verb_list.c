@@ -20,11 +20,12 @@ struct list_view {
 	uint64_t count; /* shares or entries */
 };
 
-static void on_peer(void *ctx, const char *software, const char *address, const char *known_as)
+static void on_peer(void *ctx, const char *name, const char *software, const char *address, const char *known_as)
 {
 	struct list_view *v = ctx;
 	struct json j;
 
+	(void)name;
 	if (!v->c->is_json) {
 		console_note(v->c, "%s at %s%s%s", software, address, known_as ? ", where this machine is called " : "",
 			     known_as ? known_as : "");

@@ -74,11 +74,24 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 	expect 0 haul diagnose --json "$T/file"
 	check "$(stage disk-read measured)" = true
 	check "$(stage disk-write measured)" = false
+	check "$(verdict 'cpu_bytes_per_s > 1000000')" = true
+	check "$(done_field 'elapsed_s > 1')" = true
 	expect 2 haul diagnose "$T/nowhere"
 	err_has "$T/nowhere"
+	expect 0 haul diagnose "$T/file"
+	out_has "Digests and TLS together, $(nproc) core" ", by the slowest part alone"
+	if grep -qF "it writes" "$T/out"; then false; fi # nobody measured that
+	head -c 70000 /dev/urandom >"$T/short"
+	expect 0 haul diagnose "$T/short"
+	out_has "shorter than 4 MiB"
 	expect 1 haul diagnose "$T/here" "$T/file"
 	expect 1 haul diagnose nas:
 	expect 1 haul diagnose --lanes 0 "$T/here"
+	for place in /proc /proc/self/status /sys; do
+		expect 1 haul diagnose "$place"
+		err_has "$place: not a place to write to"
+		check ! -s "$T/out"
+	done
 }
 
 @test "rights: without create no writing there, without read no reading; without a share nothing" {
@@ -98,8 +111,43 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 	check "$(stage peer-disk-read measured)" = false
 	stage peer-disk-read note | grep -qF '"read"'
 	expect 6 haul diagnose "$T/here" nas:other
-	err_has other
+	err_has 'nas offers this device no share "other" (offered: inbox)'
+	check ! -s "$T/out" # before anything is measured
+	expect 6 haul diagnose --json "$T/here" nas:other
+	check "$(stage disk-write measured)" = ""
+	done_is exit 6
 	expect 6 haul diagnose "$T/here" nobody:inbox
+	expect 2 haul diagnose "$T/nowhere" nas:other # what is wrong here is said first
+	stop_agent "$AGENT_PID"
+	expect 5 haul diagnose "$T/here" nas:inbox
+	check ! -s "$T/out"
+}
+
+@test "rights of one kind, and an agent of an ordinary user: each part that cannot be measured says why" {
+	need_root
+	need_tool setpriv
+	setpriv --reuid=1234 --regid=1234 --clear-groups -- test -x "$HAULD" || skip "a user cannot reach $HAULD"
+	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$T"
+	pair list
+	stop_agent "$AGENT_PID"
+	chown -R 1234:1234 "$B" "$SHARE"
+	setpriv --reuid=1234 --regid=1234 --clear-groups -- test -w "$SHARE" || skip "a user cannot reach $T"
+	as_user() { HAUL_HOME=$B timeout -k 5 "$LIMIT" setpriv --reuid=1234 --regid=1234 --clear-groups -- "$HAUL" "$@"; }
+	HAULD_UNDER="setpriv --reuid=1234 --regid=1234 --clear-groups --" restart_b
+	mkdir "$T/here"
+	truncate -s 80M "$SHARE/big"
+	expect 0 haul diagnose --json "$T/here" nas:inbox
+	check "$(stage network-to-peer measured)" = true
+	check "$(stage peer-disk-write measured)" = false
+	stage peer-disk-write note | grep -qF '"create"'
+	check "$(stage peer-disk-read measured)" = false
+	stage peer-disk-read note | grep -qF '"read"'
+	check "$(stage whole measured)" = false
+	expect 0 as_user peer allow edit1 inbox=create
+	expect 0 haul diagnose --json "$T/here" nas:inbox
+	check "$(stage peer-disk-write measured)" = true
+	check "$(stage whole measured)" = true
+	check "$(stage peer-disk-read measured)" = false
 }
 
 @test "killed in the midst, on either side: nothing is left in the share" {

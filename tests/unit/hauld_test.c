@@ -40,10 +40,11 @@ struct told {
 	int exit_code;
 };
 
-static void on_peer(void *ctx, const char *software, const char *at, const char *known_as)
+static void on_peer(void *ctx, const char *name, const char *software, const char *at, const char *known_as)
 {
 	struct told *t = ctx;
 
+	assert_true(*name);
 	assert_int_equal(strncmp(software, "haul ", 5), 0);
 	assert_string_equal(at, address);
 	snprintf(t->known_as, sizeof(t->known_as), "%s", known_as ? known_as : "");

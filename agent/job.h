@@ -30,7 +30,8 @@ struct job_entry {
 	unsigned source;
 	const char *source_path;
 	const struct entry_facts *facts;
-	bool is_equal; /* the receiver's root of the file is the very one that we read */
+	bool is_committed; /* the receiver has made it, or written its content, in this run, and synced it */
+	bool is_equal;     /* the receiver's root of the file is the very one that we read */
 	size_t detail_len;
 };
 

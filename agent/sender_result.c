@@ -62,6 +62,8 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .source = e->source,
 				      .source_path = e->source_path,
 				      .facts = &e->facts,
+				      .is_committed =
+					  r->flags & RESULT_COMMITTED && r->changes & (CHANGE_CREATED | CHANGE_CONTENT),
 				      .is_equal =
 					  e->has_root && r->flags & RESULT_HAS_ROOT && digest_equal(&r->root, &e->root),
 				      .detail = r->detail.at,

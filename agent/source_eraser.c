@@ -7,6 +7,7 @@
  */
 #include "agent/source_eraser.h"
 
+#include "agent/eraser_proof.h"
 #include "engine/beneath.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@
 enum { NAME_BYTES = 4096 };
 
 struct note {
-	struct entry_facts facts;
+	struct entry_facts facts, landing;
+	bool is_new;
 	uint32_t source, source_bytes, landing_bytes; /* of the paths, with their NULs */
 	uint32_t all_bytes;                           /* of the whole note, the trailer too */
 };
@@ -42,6 +44,22 @@ struct run {
 	char *paths;   /* owned; of the note in hand */
 	size_t paths_cap;
 	haul_status synced;
+	struct eraser_synced synced_devices;
+	struct { /* of two directories; the last that were looked at */
+		unsigned opened;
+		uint64_t device, inode;
+		haul_status apart;
+		struct haul_fault fault;
+	} pair;
+};
+
+/* Both ends of an entry in hand. */
+struct at {
+	int dir_fd; /* borrowed */
+	const char *name;
+	struct entry_facts now;
+	int to_fd; /* owned */
+	const char *to_name;
 };
 
 static int open_scratch(const char *dir)
@@ -97,6 +115,8 @@ void eraser_free(struct eraser *e)
 void eraser_note(struct eraser *e, const struct eraser_entry *entry)
 {
 	struct note n = { .facts = entry->facts,
+			  .landing = entry->landing,
+			  .is_new = entry->is_new,
 			  .source = entry->source,
 			  .source_bytes = (uint32_t)strlen(entry->source_path) + 1,
 			  .landing_bytes = (uint32_t)strlen(entry->landing_path) + 1 };
@@ -127,20 +147,20 @@ static bool read_note(struct run *r, struct eraser_entry *ret_entry, uint32_t *r
 	}
 	if (fread(r->paths, need, 1, r->e->notes) != 1)
 		return false;
-	*ret_entry = (struct eraser_entry){
-		.source = n.source, .source_path = r->paths, .landing_path = r->paths + n.source_bytes, .facts = n.facts
-	};
+	*ret_entry = (struct eraser_entry){ .source = n.source,
+					    .source_path = r->paths,
+					    .landing_path = r->paths + n.source_bytes,
+					    .facts = n.facts,
+					    .landing = n.landing,
+					    .is_new = n.is_new };
 	*ret_bytes = n.all_bytes;
 	return n.source < r->source_count;
 }
 
-static void keep(struct run *r, const struct eraser_entry *e, haul_status st, const char *why)
+static void keep(struct run *r, const struct eraser_entry *e, const struct haul_fault *fault)
 {
-	struct haul_fault fault;
-
 	r->totals->kept_files += e->facts.kind == ENTRY_FILE;
-	(void)haul_fault_set(&fault, st, "%s", why);
-	r->cb->on_kept(r->cb->ctx, e, &fault);
+	r->cb->on_kept(r->cb->ctx, e, fault);
 }
 
 /* Nothing may have changed but what reading changes. */
@@ -149,6 +169,11 @@ static bool is_unchanged(const struct entry_facts *was, const struct entry_facts
 	return was->kind == is->kind && was->device == is->device && was->inode == is->inode && was->size == is->size &&
 	       was->mtime.sec == is->mtime.sec && was->mtime.nsec == is->mtime.nsec &&
 	       was->ctime.sec == is->ctime.sec && was->ctime.nsec == is->ctime.nsec;
+}
+
+static bool is_not_empty(haul_status st)
+{
+	return st.code == HAUL_NOT_EMPTY.code || st.code == HAUL_EXISTS.code;
 }
 
 static bool is_same_link(int dir_fd, const char *name, int to_fd, const char *to_name)
@@ -164,25 +189,111 @@ static bool is_same_link(int dir_fd, const char *name, int to_fd, const char *to
 	return is_same;
 }
 
-/* What has landed is still there, of the same kind and size, and not the very entry that is to be deleted. */
-static const char *landing_trouble(const struct run *r, const struct eraser_entry *e, int dir_fd, const char *name)
+/* The directory that what has landed lies in, and the entry's name there; dir_fd is given. */
+static haul_status enter_landing(const struct run *r, const struct eraser_entry *e, int *ret_dir_fd,
+				 const char **ret_name, struct haul_fault *fault)
 {
-	const char *to_name, *trouble = NULL;
-	struct entry_facts there;
-	int to_fd = -1;
+	haul_status st = beneath_parent(r->root_fd, e->landing_path, ret_dir_fd, ret_name);
 
-	if (haul_failed(beneath_parent(r->root_fd, e->landing_path, &to_fd, &to_name)))
-		return "what landed is not there any more";
+	return haul_ok(st) ? st : haul_fault_set(fault, HAUL_CHANGED, "what landed is not there any more");
+}
+
+/* What has landed is still there, just as it was then, and not the very entry that is to be deleted. */
+static haul_status check_landing(const struct eraser_entry *e, const struct entry_facts *source, int to_fd,
+				 const char *to_name, struct haul_fault *fault)
+{
+	struct entry_facts there;
+
 	if (haul_failed(beneath_stat_at(to_fd, to_name, &there)) || there.kind != e->facts.kind)
-		trouble = "what landed is not there any more";
-	else if (there.device == e->facts.device && there.inode == e->facts.inode)
-		trouble = "what is at the destination is the very same file";
-	else if (there.size != e->facts.size)
-		trouble = "what landed has changed";
-	else if (there.kind == ENTRY_LINK && !is_same_link(dir_fd, name, to_fd, to_name))
-		trouble = "what landed has changed";
-	(void)close(to_fd);
-	return trouble;
+		return haul_fault_set(fault, HAUL_CHANGED, "what landed is not there any more");
+	if (there.device == e->facts.device && there.inode == e->facts.inode)
+		return haul_fault_set(fault, HAUL_SAME_FILE, "what is at the destination is the very same file");
+	if (!e->is_new && eraser_may_be_one(source, &there))
+		return haul_fault_set(fault, HAUL_SAME_FILE,
+				      "what is at the destination may be the very same, seen through another file "
+				      "system: both have changed at the same nanosecond");
+	if (there.kind != ENTRY_DIRECTORY && (there.size != e->facts.size || !is_unchanged(&e->landing, &there)))
+		return haul_fault_set(fault, HAUL_CHANGED, "what landed has changed");
+	return HAUL_OK;
+}
+
+/* The two directories are apart, and what this run has not written there is durable. Once for a run of entries. */
+static haul_status prove_pair(struct run *r, const struct eraser_entry *e, int dir_fd, int to_fd,
+			      struct haul_fault *fault)
+{
+	struct entry_facts to;
+	haul_status st = beneath_stat_handle(to_fd, &to);
+
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "%s", haul_status_text(st));
+	if (r->pair.opened != r->parents.opened || r->pair.device != to.device || r->pair.inode != to.inode) {
+		r->pair.opened = r->parents.opened;
+		r->pair.device = to.device;
+		r->pair.inode = to.inode;
+		r->pair.apart = eraser_prove_apart(dir_fd, to_fd, &r->pair.fault);
+	}
+	if (haul_failed(r->pair.apart)) {
+		*fault = r->pair.fault;
+		return r->pair.apart;
+	}
+	return e->is_new ? HAUL_OK : eraser_sync(&r->synced_devices, to_fd, to.device, fault);
+}
+
+static haul_status check_entry(struct run *r, const struct eraser_entry *e, const struct at *at,
+			       struct haul_fault *fault)
+{
+	haul_status st = check_landing(e, &at->now, at->to_fd, at->to_name, fault);
+
+	if (haul_ok(st) && e->facts.kind == ENTRY_LINK && !is_same_link(at->dir_fd, at->name, at->to_fd, at->to_name))
+		st = haul_fault_set(fault, HAUL_CHANGED, "what landed has changed");
+	return haul_ok(st) ? prove_pair(r, e, at->dir_fd, at->to_fd, fault) : st;
+}
+
+/* Back under its own name. Where that is taken meanwhile, or cannot be, the private name is told. */
+static haul_status put_back(const struct at *at, const char *aside, haul_status st, struct haul_fault *fault)
+{
+	char why[HAUL_FAULT_TEXT_MAX];
+
+	if (renameat2(at->dir_fd, aside, at->dir_fd, at->name, RENAME_NOREPLACE) == 0)
+		return st;
+	(void)snprintf(why, sizeof(why), "%s", fault->text);
+	return haul_fault_set(fault, st, "%.300s; it is now %s in its directory: %s", why, aside, strerror(errno));
+}
+
+/*
+ * For what this run did not write: take the name away, see that the destination still has it, and only then let go.
+ * What is one file by two ways is gone there too, and comes back.
+ */
+static haul_status unlink_equal(const struct eraser_entry *e, const struct at *at, struct haul_fault *fault)
+{
+	char aside[ERASER_NAME_BYTES];
+	struct entry_facts moved;
+	haul_status st = eraser_private_name("aside-", aside);
+
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "%s", haul_status_text(st));
+	if (renameat2(at->dir_fd, at->name, at->dir_fd, aside, RENAME_NOREPLACE))
+		return haul_fault_errno(fault, errno, "it cannot be set aside");
+	st = check_landing(e, &at->now, at->to_fd, at->to_name, fault);
+	if (haul_ok(st) &&
+	    (haul_failed(beneath_stat_at(at->dir_fd, aside, &moved)) || moved.kind != e->facts.kind ||
+	     moved.device != e->facts.device || moved.inode != e->facts.inode || moved.size != e->facts.size ||
+	     moved.mtime.sec != e->facts.mtime.sec || moved.mtime.nsec != e->facts.mtime.nsec))
+		st = haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
+	if (haul_ok(st) && unlinkat(at->dir_fd, aside, 0))
+		st = haul_fault_errno(fault, errno, "it cannot be deleted");
+	return haul_ok(st) ? st : put_back(at, aside, st, fault);
+}
+
+static haul_status unlink_entry(const struct eraser_entry *e, const struct at *at, struct haul_fault *fault)
+{
+	if (e->facts.kind == ENTRY_DIRECTORY)
+		return unlinkat(at->dir_fd, at->name, AT_REMOVEDIR)
+			   ? haul_fault_errno(fault, errno, "it cannot be deleted")
+			   : HAUL_OK;
+	if (!e->is_new)
+		return unlink_equal(e, at, fault);
+	return unlinkat(at->dir_fd, at->name, 0) ? haul_fault_errno(fault, errno, "it cannot be deleted") : HAUL_OK;
 }
 
 static void sync_parent(struct run *r)
@@ -208,57 +319,69 @@ static haul_status enter_parent(struct run *r, const struct eraser_entry *e, int
 	return parent_cache_get(&r->parents, root_fd, e->source_path, ret_fd, ret_name);
 }
 
-static void erase(struct run *r, const struct eraser_entry *e)
+/* What is to be deleted, as it is now; HAUL_NOT_FOUND: it is gone. */
+static haul_status look(struct run *r, const struct eraser_entry *e, struct at *ret_at, struct haul_fault *fault)
 {
-	struct entry_facts now;
-	const char *name, *trouble;
-	int fd;
-	haul_status st = enter_parent(r, e, &fd, &name);
+	haul_status st = enter_parent(r, e, &ret_at->dir_fd, &ret_at->name);
 
 	if (haul_ok(st))
-		st = beneath_stat_at(fd, name, &now);
-	if (st.code == HAUL_NOT_FOUND.code)
-		return; /* somebody else took it away */
+		st = beneath_stat_at(ret_at->dir_fd, ret_at->name, &ret_at->now);
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "%s", haul_status_text(st));
+	return HAUL_OK;
+}
+
+static void erase_checked(struct run *r, const struct eraser_entry *e, struct at *at)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st = enter_landing(r, e, &at->to_fd, &at->to_name, &fault);
+
 	if (haul_failed(st)) {
-		keep(r, e, st, haul_status_text(st));
+		keep(r, e, &fault);
 		return;
 	}
-	if (!is_unchanged(&e->facts, &now)) {
-		keep(r, e, HAUL_CHANGED, "it has changed since it was read");
-		return;
-	}
-	trouble = landing_trouble(r, e, fd, name);
-	if (trouble) {
-		keep(r, e, HAUL_CHANGED, trouble);
-		return;
-	}
-	if (unlinkat(fd, name, 0) == 0) {
+	st = check_entry(r, e, at, &fault);
+	if (haul_ok(st))
+		st = unlink_entry(e, at, &fault);
+	(void)close(at->to_fd);
+	if (haul_ok(st)) {
 		r->totals->files += e->facts.kind == ENTRY_FILE;
 		r->totals->entries++;
 		r->is_dirty = true;
-	} else if (errno != ENOENT) {
-		keep(r, e, haul_status_from_errno(errno), strerror(errno));
+	} else if (st.code != HAUL_NOT_FOUND.code && (e->facts.kind != ENTRY_DIRECTORY || !is_not_empty(st))) {
+		keep(r, e, &fault);
+	}
+}
+
+static void erase(struct run *r, const struct eraser_entry *e)
+{
+	struct haul_fault fault = { 0 };
+	struct at at;
+	haul_status st = look(r, e, &at, &fault);
+
+	if (st.code == HAUL_NOT_FOUND.code)
+		return; /* somebody else took it away */
+	if (haul_failed(st)) {
+		keep(r, e, &fault);
+	} else if (!is_unchanged(&e->facts, &at.now)) {
+		(void)haul_fault_set(&fault, HAUL_CHANGED, "it has changed since it was read");
+		keep(r, e, &fault);
+	} else {
+		erase_checked(r, e, &at);
 	}
 }
 
 /* A directory in which something stays, which was told, stays too. */
 static void erase_directory(struct run *r, const struct eraser_entry *e)
 {
-	struct entry_facts now;
-	const char *name;
-	int fd;
+	struct haul_fault fault = { 0 };
+	struct at at;
 
-	if (!*e->source_path || haul_failed(enter_parent(r, e, &fd, &name)) ||
-	    haul_failed(beneath_stat_at(fd, name, &now)))
+	if (!*e->source_path || haul_failed(look(r, e, &at, &fault)))
 		return;
-	if (now.kind != ENTRY_DIRECTORY || now.device != e->facts.device || now.inode != e->facts.inode)
+	if (at.now.kind != ENTRY_DIRECTORY || at.now.device != e->facts.device || at.now.inode != e->facts.inode)
 		return;
-	if (unlinkat(fd, name, AT_REMOVEDIR) == 0) {
-		r->totals->entries++;
-		r->is_dirty = true;
-	} else if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT) {
-		keep(r, e, haul_status_from_errno(errno), strerror(errno));
-	}
+	erase_checked(r, e, &at);
 }
 
 static bool is_stopped(const _Atomic bool *stop)
@@ -326,4 +449,26 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 				      haul_status_text(r.synced));
 	return ferror(e->notes) ? haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be read")
 				: HAUL_OK;
+}
+
+haul_status eraser_remove_directory(int dir_fd, const char *name, int root_fd, const char *landing_path,
+				    struct haul_fault *fault)
+{
+	struct run r = { .root_fd = root_fd };
+	struct eraser_entry e = { .landing_path = landing_path };
+	struct at at = { .dir_fd = dir_fd, .name = name };
+	haul_status st = beneath_stat_at(dir_fd, name, &at.now);
+
+	if (haul_failed(st))
+		return haul_fault_set(fault, st, "%s", haul_status_text(st));
+	e.facts = at.now;
+	st = enter_landing(&r, &e, &at.to_fd, &at.to_name, fault);
+	if (haul_failed(st))
+		return st;
+	r.parents.opened = 1; /* the pair is new */
+	st = check_entry(&r, &e, &at, fault);
+	if (haul_ok(st))
+		st = unlink_entry(&e, &at, fault);
+	(void)close(at.to_fd);
+	return st;
 }

@@ -29,11 +29,16 @@ void transfer_erase_note(struct transfer *t, const struct job_entry *e)
 	bool is_good = e->kind == ENTRY_FILE ? e->outcome == OUTCOME_PROVEN && e->is_equal && !e->is_cloned
 					     : e->outcome != OUTCOME_FAILED;
 
-	if (e->facts && is_good)
-		eraser_note(t->eraser, &(struct eraser_entry){ .source = e->source,
-							       .source_path = e->source_path,
-							       .landing_path = e->path,
-							       .facts = *e->facts });
+	struct eraser_entry note = {
+		.source = e->source, .source_path = e->source_path, .landing_path = e->path, .is_new = e->is_committed
+	};
+
+	if (!e->facts || !is_good)
+		return;
+	note.facts = *e->facts;
+	if (haul_failed(beneath_stat(t->root_fd, e->path, &note.landing)))
+		note.landing = (struct entry_facts){ 0 }; /* equal to nothing: it is told at the end */
+	eraser_note(t->eraser, &note);
 }
 
 static void on_kept(void *ctx, const struct eraser_entry *e, const struct haul_fault *fault)
@@ -71,15 +76,18 @@ static void erase_top(struct transfer *t, size_t i)
 	    haul_failed(local_place_open(&p, src->path, &fault)))
 		return;
 	if (!p.is_root && p.facts.kind == ENTRY_DIRECTORY && is_scanned(t, &p)) {
-		if (unlinkat(p.dir_fd, p.name, AT_REMOVEDIR) == 0) {
+		haul_status st =
+		    eraser_remove_directory(p.dir_fd, p.name, t->root_fd, t->landing.landed[i].name, &fault);
+
+		if (haul_ok(st)) {
 			t->report->entries_deleted++;
 			if (haul_failed(beneath_sync_directory(p.dir_fd, -1)))
 				transfer_error(t, EXIT_CLASS_ENTRIES, HAUL_IO,
 					       "what was deleted could not be made durable", NULL);
-		} else if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT) {
+		} else if (st.code != HAUL_NOT_EMPTY.code && st.code != HAUL_EXISTS.code &&
+			   st.code != HAUL_NOT_FOUND.code) {
 			struct eraser_entry e = { .landing_path = t->landing.landed[i].name };
 
-			(void)haul_fault_errno(&fault, errno, "it cannot be removed");
 			on_kept(t, &e, &fault);
 		}
 	}

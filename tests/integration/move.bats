@@ -367,6 +367,45 @@ sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2); }
 	check "$(cat file.txt)" = single
 }
 
+# overlay: l u work below a tmpfs, seen together as m.
+overlay() {
+	mount_loop tmpfs 32 "$T/w/o"
+	mkdir -p o/l/data/bare o/u/data/empty o/work m
+	echo lower >o/l/data/low
+	echo precious >o/u/data/f
+	mount -t overlay overlay -o "lowerdir=o/l,upperdir=o/u,workdir=o/work" m || skip "cannot mount overlay"
+	MOUNTS+=("$T/w/m")
+}
+
+@test "move: the source seen through another file system is kept, both ways, also empty directories" {
+	need_root
+	overlay
+	for way in "o/u/data m/" "o/u/data/f m/data" "o/u/data/ m/data" "m/data/f o/u/data" "o/l/data m/" \
+		"o/l/data/low m/data/" "o/u/data/empty m/data" "m/data o/u"; do
+		expect 3 haul move $way
+		err_has "stays" "another file system"
+		check "$(cat o/u/data/f)" = precious -a "$(cat m/data/f)" = precious -a "$(cat m/data/low)" = lower
+		check -d o/u/data/empty -a -d m/data/empty -a "$(cat o/l/data/low)" = lower -a -d m/data/bare
+	done
+	check -z "$(find o m -name '.haul-*')"
+}
+
+@test "move: what is equal there already is synced there before it is deleted here; unsynced it stays" {
+	need_root
+	need_tool strace
+	other_disk
+	cp -r Footage disk/
+	ASAN_OPTIONS=detect_leaks=0 expect 3 strace -f -o "$T/trace" -e trace=syncfs -e inject=syncfs:error=EIO \
+		"$HAUL" --home "$A" move Footage disk
+	err_has "could not be made durable"
+	check -f Footage/top -a -f Footage/day/clip
+	ASAN_OPTIONS=detect_leaks=0 expect 0 strace -f -o "$T/trace" -e trace=syncfs,unlinkat,renameat2 \
+		"$HAUL" --home "$A" move Footage disk
+	check ! -e Footage
+	check "$(grep -n 'syncfs(' "$T/trace" | head -n 1 | cut -d : -f 1)" -lt \
+		"$(grep -n 'renameat2(.*haul-aside' "$T/trace" | head -n 1 | cut -d : -f 1)"
+}
+
 @test "move: a full disk: exit 7, and nothing is deleted" {
 	other_disk ext4 8
 	head -c 20000000 /dev/urandom >Footage/big

@@ -1,0 +1,95 @@
+/* The probe is an empty file that lives for three calls; whoever crashes between them leaves an empty private name. */
+#include "agent/eraser_proof.h"
+
+#include "engine/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+haul_status eraser_private_name(const char *word, char ret_name[ERASER_NAME_BYTES])
+{
+	uint64_t number[2];
+
+	if (getrandom(number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return HAUL_IO;
+	(void)snprintf(ret_name, ERASER_NAME_BYTES, ".haul-%s%016llx%016llx", word, (unsigned long long)number[0],
+		       (unsigned long long)number[1]);
+	return HAUL_OK;
+}
+
+static haul_status unproven(struct haul_fault *fault, int number)
+{
+	return haul_fault_set(fault, haul_status_from_errno(number),
+			      "it cannot be shown that the destination is another directory: %s", strerror(number));
+}
+
+static haul_status look_for(int source_dir, const char *name, struct haul_fault *fault)
+{
+	struct stat st;
+
+	if (fstatat(source_dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return haul_fault_set(fault, HAUL_SAME_FILE,
+				      "the destination is the very same directory, seen through another file system");
+	return errno == ENOENT ? HAUL_OK : unproven(fault, errno);
+}
+
+haul_status eraser_prove_apart(int source_dir, int landing_dir, struct haul_fault *fault)
+{
+	char name[ERASER_NAME_BYTES];
+	struct stat before;
+	haul_status st = eraser_private_name("", name);
+	int fd;
+
+	if (haul_failed(st))
+		return unproven(fault, EIO);
+	if (fstat(landing_dir, &before))
+		return unproven(fault, errno);
+	fd = openat(landing_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return unproven(fault, errno);
+	st = close(fd) ? unproven(fault, errno) : look_for(source_dir, name, fault);
+	if (unlinkat(landing_dir, name, 0) && haul_ok(st))
+		st = unproven(fault, errno);
+	/* Older kernels cannot by such a handle: the mtime of a directory is worth no more than the attempt. */
+	(void)utimensat(landing_dir, "", (struct timespec[]){ { .tv_nsec = UTIME_OMIT }, before.st_mtim },
+			AT_EMPTY_PATH);
+	return st;
+}
+
+static bool is_synced(const struct eraser_synced *s, uint64_t device)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->devices[i] == device)
+			return true;
+	return false;
+}
+
+haul_status eraser_sync(struct eraser_synced *s, int landing_dir, uint64_t device, struct haul_fault *fault)
+{
+	int fd, number = 0;
+
+	if (is_synced(s, device))
+		return HAUL_OK;
+	fd = openat(landing_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || syncfs(fd))
+		number = errno;
+	if (fd >= 0)
+		(void)close(fd);
+	if (number)
+		return haul_fault_set(fault, haul_status_from_errno(number),
+				      "what the destination has could not be made durable: %s", strerror(number));
+	if (s->count < ERASER_SYNCED_MAX)
+		s->devices[s->count++] = device;
+	return HAUL_OK;
+}
+
+bool eraser_may_be_one(const struct entry_facts *a, const struct entry_facts *b)
+{
+	return a->kind == b->kind && a->size == b->size && a->ctime.sec == b->ctime.sec &&
+	       a->ctime.nsec == b->ctime.nsec && a->mtime.sec == b->mtime.sec && a->mtime.nsec == b->mtime.nsec;
+}

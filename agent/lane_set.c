@@ -33,6 +33,15 @@ static void lane_ended(struct lane_set *s, struct lane_report *r)
 		s->on_ended(s->owner);
 }
 
+/* One that came later is not among those that the job waits for to begin. */
+static void has_joined(struct lane_set *s, unsigned number)
+{
+	s->has_joined[number] = true;
+	s->joined++;
+	if (number < s->count && ++s->first_joined == s->count)
+		s->on_joined(s->owner);
+}
+
 static void on_report(void *owner, struct lane_report *r)
 {
 	struct lane_set *s = owner;
@@ -41,10 +50,8 @@ static void on_report(void *owner, struct lane_report *r)
 	case LANE_JOINED:
 		if (s->on_explain && s->joined == 0)
 			s->on_explain(s->owner, r->fault.text);
-		s->has_joined[lane_number(r->lane)] = true;
+		has_joined(s, lane_number(r->lane));
 		lane_report_free(r);
-		if (++s->joined == s->count)
-			s->on_joined(s->owner);
 		return;
 	case LANE_ENDED:
 		lane_ended(s, r);

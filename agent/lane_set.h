@@ -16,6 +16,7 @@ struct lane_set {
 	struct lane *lanes[LANES_MAX];
 	unsigned count, most; /* negotiated; count <= most */
 	unsigned started, joined, ended, lost;
+	unsigned first_joined;          /* of `joined`: of those that the job waits for to begin */
 	uint32_t next_epoch[LANES_MAX]; /* server: of each lane's next connection */
 	bool was_started[LANES_MAX];
 	bool has_joined[LANES_MAX];

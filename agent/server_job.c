@@ -268,9 +268,10 @@ static void on_watch(uv_timer_t *timer)
 		s->headway = job_headway(session_totals(s->job));
 		s->moved_ms = now_ms;
 	}
-	if (!lanes->is_stopping && lanes->joined < lanes->count && now_ms - s->running_since_ms >= s->server->join_ms)
+	if (!lanes->is_stopping && lanes->first_joined < lanes->count &&
+	    now_ms - s->running_since_ms >= s->server->join_ms)
 		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "%u of %u lanes did not come",
-				     lanes->count - lanes->joined, lanes->count);
+				     lanes->count - lanes->first_joined, lanes->count);
 	else if (s->job->m.verb == JOB_PROBE && now_ms - s->running_since_ms >= PROBE_MS)
 		(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "a measurement may take %d s", PROBE_MS / 1000);
 	else if (now_ms - s->moved_ms >= SILENCE_MS)

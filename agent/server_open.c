@@ -149,20 +149,38 @@ static void open_probe_sink(struct session_job *j)
 		failed(j, haul_status_from_errno(errno), (struct text){ "", 0 });
 }
 
+/* A peer names it, so nothing but a regular file is ever opened: looked at by a handle that opens nothing, then by
+ * that. */
+static haul_status open_regular(int root_fd, const char *path, int *ret_fd, struct stat *ret_found)
+{
+	char own[32];
+	int fd;
+	haul_status st = beneath_open(root_fd, path, O_PATH, 0, &fd);
+
+	if (haul_failed(st))
+		return st;
+	(void)snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	if (fstat(fd, ret_found))
+		st = haul_status_from_errno(errno);
+	else if (!S_ISREG(ret_found->st_mode))
+		st = HAUL_WRONG_KIND;
+	else if ((*ret_fd = open(own, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+		st = haul_status_from_errno(errno);
+	(void)close(fd);
+	return st;
+}
+
 /* The announced length is what was asked for, or the whole file. */
 static void open_probe_source(struct session_job *j)
 {
 	const struct job_source *spec = &j->source_specs[0];
-	haul_status st = beneath_open(j->share_fd, spec->path.at, O_RDONLY | O_NONBLOCK, 0, &j->probe_fd);
 	struct stat found;
+	haul_status st = open_regular(j->share_fd, spec->path.at, &j->probe_fd, &found);
 
+	if (haul_ok(st) && (uint64_t)found.st_size < MESSAGE_PROBE_MIN)
+		st = HAUL_WRONG_KIND;
 	if (haul_failed(st)) {
-		j->probe_fd = -1;
 		failed(j, st, spec->path);
-		return;
-	}
-	if (fstat(j->probe_fd, &found) || !S_ISREG(found.st_mode) || (uint64_t)found.st_size < MESSAGE_PROBE_MIN) {
-		failed(j, HAUL_WRONG_KIND, spec->path);
 		return;
 	}
 	if ((uint64_t)found.st_size < j->m.probe_bytes)

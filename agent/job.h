@@ -27,6 +27,7 @@ struct job_entry {
 	bool is_cloned;     /* it shares its source's extents; nobody has read it */
 	const char *detail; /* untrusted, or NULL */
 	/* The sending end's own view of a source, for a move; facts NULL: none. */
+	bool has_source; /* `source` is known */
 	unsigned source;
 	const char *source_path;
 	const struct entry_facts *facts;
@@ -84,7 +85,7 @@ struct job_probe {
 struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);
 	/* A source that could not be looked at or merged; sender's end only. */
-	void (*on_problem)(void *ctx, const char *path, haul_status code);
+	void (*on_problem)(void *ctx, const char *path, unsigned source, haul_status code);
 	/* A choice and its reason, one line; NULL is fine. */
 	void (*on_explain)(void *ctx, const char *text);
 	/* A lane that was added did not join, or went away unused; NULL is fine. */

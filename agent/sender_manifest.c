@@ -133,7 +133,7 @@ static haul_status note_items(struct sender *s, struct scan_batch *b, unsigned c
 		if (i->event == SCAN_ENTRY)
 			st = window_add(s, i);
 		else if (i->event == SCAN_PROBLEM && s->cfg.cb.on_problem)
-			s->cfg.cb.on_problem(s->cfg.ctx, i->path, i->problem);
+			s->cfg.cb.on_problem(s->cfg.ctx, i->path, i->source, i->problem);
 	}
 	b->used += covered;
 	return st;

@@ -59,6 +59,7 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .has_offset = r->flags & RESULT_HAS_OFFSET,
 				      .offset = r->offset,
 				      .is_cloned = is_cloned(e, r),
+				      .has_source = true,
 				      .source = e->source,
 				      .source_path = e->source_path,
 				      .facts = &e->facts,

@@ -303,6 +303,7 @@ static void free_sources(struct transfer *t)
 		free((void *)(uintptr_t)t->scan_sources[i].landing);
 	}
 	free(t->scan_sources);
+	free(t->scan_places);
 	free(t->sources);
 	free((void *)t->source_specs);
 }

@@ -239,20 +239,31 @@ static bool has_some_of(const char *dir_path, const char *source_path)
 	return found || !seen;
 }
 
+/* A source that is no directory, against one: only a mistake. What a remote directory holds is not looked at. */
+static bool may_be_meant_deeper(const struct transfer *t)
+{
+	if (t->sources[0].kind != ENTRY_DIRECTORY)
+		return t->destination.kind == ENTRY_DIRECTORY;
+	return t->is_local && !has_some_of(t->local_destination, t->sources[0].path);
+}
+
 void transfer_local_suggest(struct transfer *t)
 {
 	const char *dst = t->local_destination;
+	bool is_directory = t->sources[0].kind == ENTRY_DIRECTORY;
 	size_t len;
 	const char *base = landing_base_name(t->sources[0].path, &len);
 	char *path = NULL;
 	struct stat st;
 
-	if (t->req->verb != TRANSFER_VERIFY || t->sources[0].kind != ENTRY_DIRECTORY || !t->destination.is_there ||
-	    haul_failed(haul_component_check(base, len)) || has_some_of(dst, t->sources[0].path))
+	if (t->sources[0].kind == ENTRY_LINK && t->sources[0].has_slash)
+		return; /* what it leads to is meant */
+	if (t->req->verb != TRANSFER_VERIFY || !t->destination.is_there ||
+	    haul_failed(haul_component_check(base, len)) || !may_be_meant_deeper(t))
 		return;
 	if (asprintf(&path, "%s%s%.*s", dst, dst[strlen(dst) - 1] == '/' ? "" : "/", (int)len, base) < 0)
 		return;
-	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (lstat(path, &st) == 0 && is_directory == S_ISDIR(st.st_mode))
 		t->suggestion = path;
 	else
 		free(path);

@@ -191,13 +191,15 @@ static void add_suggestion_paths(struct transfer *t, struct question *q)
 	struct dirent *de;
 	DIR *dir;
 
-	if (len == 0 || len > HAUL_NAME_MAX || t->sources[0].kind != ENTRY_DIRECTORY)
+	if (len == 0 || len > HAUL_NAME_MAX || (t->sources[0].kind == ENTRY_LINK && t->sources[0].has_slash))
 		return;
 	memcpy(name, base, len);
 	name[len] = '\0';
 	if (haul_failed(haul_component_check(name, len)))
 		return;
 	add_path(q, below(dst->path, name));
+	if (t->sources[0].kind != ENTRY_DIRECTORY)
+		return;
 	dir = opendir(src->path);
 	while (dir && q->count < SUGGEST_NAMES + 2 && (de = readdir(dir))) {
 		if (haul_ok(haul_component_check(de->d_name, strlen(de->d_name))))
@@ -295,14 +297,18 @@ static bool found_destination(struct transfer *t, const struct found *f)
 	return true;
 }
 
-/* found[1] is DST/name, the rest are names of the source at DST. */
+/* found[1] is DST/name, the rest are names of the source at DST; of a file there are none: DST is a directory. */
 static void note_suggestion(struct transfer *t, const struct msg_found *m)
 {
+	bool is_directory = t->sources[0].kind == ENTRY_DIRECTORY;
 	size_t len;
 	const char *base = landing_base_name(t->req->sources[0].path, &len);
 	char *path = NULL;
 
-	if (m->found_count < 3 || m->found[1].state != FOUND_THERE || m->found[1].kind != ENTRY_DIRECTORY)
+	if (m->found_count < (is_directory ? 3 : 2) || m->found[1].state != FOUND_THERE)
+		return;
+	if (is_directory != (m->found[1].kind == ENTRY_DIRECTORY) ||
+	    (!is_directory && t->destination.kind != ENTRY_DIRECTORY))
 		return;
 	for (size_t i = 2; i < m->found_count; i++) {
 		if (m->found[i].state == FOUND_THERE)
@@ -331,6 +337,8 @@ void transfer_found(struct transfer *t, const struct msg_found *m)
 			return;
 		}
 		found_sources(t, m);
+		if (t->source_count)
+			transfer_local_suggest(t);
 	}
 	if (t->source_count == 0)
 		transfer_leave(t);

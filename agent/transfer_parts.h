@@ -88,7 +88,8 @@ struct transfer {
 	/* the job */
 	struct scan_source *scan_sources; /* push; owned with their strings and handles */
 	size_t scan_source_count;
-	int root_fd; /* pull: destination directory */
+	size_t *scan_places; /* parallel to scan_sources: which of `sources` each is; owned */
+	int root_fd;         /* pull: destination directory */
 	struct block_budget budget;
 	struct rate_limit limit;
 	struct trace *trace;    /* NULL: off */
@@ -173,7 +174,7 @@ void transfer_error(struct transfer *t, int exit_code, haul_status code, const c
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy);
 void transfer_refused(struct transfer *t, const struct msg_error *e);
 void transfer_on_entry(void *ctx, const struct job_entry *e);
-void transfer_on_problem(void *ctx, const char *path, haul_status code);
+void transfer_on_problem(void *ctx, const char *path, unsigned source, haul_status code);
 /* A line for --explain, if that is wanted. */
 void transfer_explain(struct transfer *t, const char *fmt, ...) HAUL_PRINTF(2, 3);
 /* "nas:inbox/day1/x", "day1/x": a path below the landing root, or one of the sources. Returns ret_text. */

@@ -33,14 +33,22 @@ static char *join(const char *dir, const char *name)
 
 static bool suggested(struct transfer *t)
 {
-	char meant[TRANSFER_SHOWN_MAX], typed[TRANSFER_SHOWN_MAX / 4], text[2 * TRANSFER_SHOWN_MAX];
-	const char *dst = t->req->destination->text;
+	char raw[TRANSFER_SHOWN_MAX], meant[TRANSFER_SHOWN_MAX], typed[TRANSFER_SHOWN_MAX / 4];
+	char from[TRANSFER_SHOWN_MAX / 4], text[2 * TRANSFER_SHOWN_MAX];
+	const char *dst = t->req->destination->text, *src = t->sources[0].text;
 
 	if (!t->suggestion)
 		return false;
-	transfer_place(t->req->destination, t->suggestion, meant, sizeof(meant));
-	(void)snprintf(text, sizeof(text), "%s has nothing of what %s has: did you mean %s ?",
-		       haul_escape(dst, strlen(dst), typed, sizeof(typed)), t->sources[0].text, meant);
+	transfer_place(t->req->destination, t->suggestion, raw, sizeof(raw));
+	haul_escape(raw, strlen(raw), meant, sizeof(meant));
+	haul_escape(dst, strlen(dst), typed, sizeof(typed));
+	haul_escape(src, strlen(src), from, sizeof(from));
+	if (t->sources[0].kind == ENTRY_DIRECTORY)
+		(void)snprintf(text, sizeof(text), "%s has nothing of what %s has: did you mean %s ?", typed, from,
+			       meant);
+	else
+		(void)snprintf(text, sizeof(text), "%s is a directory, %s is none: did you mean %s ?", typed, from,
+			       meant);
 	transfer_error(t, EXIT_CLASS_NO_SOURCE, HAUL_NOT_FOUND, text, NULL);
 	return true;
 }
@@ -251,7 +259,7 @@ static haul_status open_source(struct transfer *t, size_t i, struct haul_fault *
 	if (s->root_fd < 0)
 		return haul_fault_errno(fault, errno, "%s",
 					haul_escape(p->text, strlen(p->text), shown, sizeof(shown)));
-	t->scan_source_count++;
+	t->scan_places[t->scan_source_count++] = i;
 	s->path = is_directory ? strdup("") : strndup(base, len);
 	s->landing = at->name ? strdup(at->name) : NULL;
 	s->links = t->req->follow_links ? LINKS_FOLLOWED_ANYWHERE : LINKS_KEPT;
@@ -262,7 +270,8 @@ static haul_status open_source(struct transfer *t, size_t i, struct haul_fault *
 haul_status transfer_open_sources(struct transfer *t)
 {
 	t->scan_sources = calloc(t->source_count, sizeof(*t->scan_sources));
-	if (!t->scan_sources)
+	t->scan_places = calloc(t->source_count, sizeof(*t->scan_places));
+	if (!t->scan_sources || !t->scan_places)
 		return HAUL_NO_MEMORY;
 	for (size_t i = 0; i < t->source_count; i++) {
 		struct haul_fault fault = { 0 };

@@ -5,6 +5,7 @@
 #include "agent/peer_error.h"
 #include "certs/rights.h"
 #include "engine/base/escape.h"
+#include "engine/beneath.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,10 +27,14 @@ const char *transfer_place(const struct place_spec *remote, const char *path, ch
 	return ret_text;
 }
 
-/* A source's own name for something in it: the place as typed, and what follows the landing name. */
-static const char *at_source_path(const struct transfer *t, const char *path, char *ret_text, size_t cap)
+/* A source's own name for something in it: the place as typed, and what follows the landing name. `e` says which
+ * source, if it is known; NULL is fine. */
+static const char *at_source_path(const struct transfer *t, const struct job_entry *e, const char *path, char *ret_text,
+				  size_t cap)
 {
-	for (size_t i = 0; i < t->landing.count; i++) {
+	bool is_known = e && e->has_source && e->source < t->scan_source_count;
+
+	for (size_t i = is_known ? t->scan_places[e->source] : 0; i < t->landing.count; i++) {
 		const char *name = t->landing.landed[i].name, *text = t->sources[i].text;
 		size_t len = name ? strlen(name) : 0, end = strlen(text);
 
@@ -50,7 +55,7 @@ const char *transfer_shown(const struct transfer *t, bool at_source, const char 
 	const char *root = t->landing.root ? t->landing.root : "";
 
 	if (at_source) {
-		at_source_path(t, path, raw, sizeof(raw));
+		at_source_path(t, NULL, path, raw, sizeof(raw));
 	} else {
 		if (asprintf(&whole, "%s%s%s", root, *root && *path && root[strlen(root) - 1] != '/' ? "/" : "", path) <
 		    0)
@@ -160,18 +165,62 @@ static void tell_right(struct transfer *t, const struct job_entry *e, struct tra
 	p->exit_code = EXIT_CLASS_ENTRIES;
 }
 
+/* Several sources merge, and nobody says which one it was. */
+static bool is_ambiguous(const struct transfer *t, const struct job_entry *e)
+{
+	size_t merged = 0;
+
+	for (size_t i = 0; i < t->landing.count; i++)
+		merged += !t->landing.landed[i].name;
+	return merged && t->landing.count > 1 && !e->has_source;
+}
+
+/* A name that an earlier source has taken: the one that is not written is named. */
+static void tell_clash(struct transfer *t, const struct job_entry *e)
+{
+	char raw[TRANSFER_SHOWN_MAX], shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX];
+	bool is_known = !is_ambiguous(t, e);
+	struct transfer_problem p = { .code = HAUL_CODE_EXISTS,
+				      .exit_code = EXIT_CLASS_ENTRIES,
+				      .side = "source",
+				      .path = e->path,
+				      .text = text,
+				      .remedy = "Copy it by itself, with --as NAME" };
+
+	if (is_known) {
+		p.path = at_source_path(t, e, e->path, raw, sizeof(raw));
+		haul_escape(raw, strlen(raw), shown, sizeof(shown));
+	} else {
+		transfer_shown(t, false, e->path, shown, sizeof(shown));
+	}
+	(void)snprintf(text, sizeof(text),
+		       is_known ? "%s is not written: an earlier source has put another thing under that name"
+				: "%s is that of the first source which has it: the others' is not written",
+		       shown);
+	tell(t, &p);
+}
+
 static void tell_failed(struct transfer *t, const struct job_entry *e)
 {
 	bool at_source = e->failed_here == t->is_push;
 	haul_status code = haul_failed(e->code) ? e->code : HAUL_IO; /* a peer that gives no reason */
 	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], remedy[HAUL_FAULT_TEXT_MAX];
+	char raw[TRANSFER_SHOWN_MAX];
 	struct transfer_problem p = { .code = code.code,
 				      .exit_code = exit_class_of(code),
 				      .side = at_source ? "source" : "destination",
 				      .path = e->path,
 				      .text = text };
 
-	transfer_shown(t, at_source, e->path, shown, sizeof(shown));
+	if (at_source && code.code == HAUL_CODE_EXISTS) {
+		tell_clash(t, e);
+		return;
+	}
+	transfer_shown(t, at_source && !is_ambiguous(t, e), e->path, shown, sizeof(shown));
+	if (at_source && e->has_source) {
+		at_source_path(t, e, e->path, raw, sizeof(raw));
+		haul_escape(raw, strlen(raw), shown, sizeof(shown));
+	}
 	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;
 	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && t->is_local)
@@ -220,11 +269,22 @@ static void tell_special(struct transfer *t, const struct job_entry *e)
 	tell(t, &p);
 }
 
+/* What only the destination has is told by its path alone; here it can be looked at, at a peer its kind is not known.
+ */
+static enum entry_kind surplus_kind(const struct transfer *t, const struct job_entry *e)
+{
+	struct entry_facts facts;
+
+	if (t->root_fd < 0 || haul_failed(beneath_stat_at(t->root_fd, e->path, &facts)))
+		return e->kind;
+	return facts.kind;
+}
+
 void transfer_on_entry(void *ctx, const struct job_entry *e)
 {
 	struct transfer *t = ctx;
 	const struct transfer_entry te = { .path = e->path,
-					   .kind = e->kind,
+					   .kind = e->changes & CHANGE_SURPLUS ? surplus_kind(t, e) : e->kind,
 					   .size = e->size,
 					   .outcome = e->outcome,
 					   .is_cloned = e->is_cloned,
@@ -232,6 +292,9 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 					   .has_offset = e->has_offset,
 					   .offset = e->offset };
 
+	/* One thing against one thing: what else lies beside it is not compared. */
+	if (t->req->verb == TRANSFER_VERIFY && e->changes & CHANGE_SURPLUS && t->landing.landed[0].name)
+		return;
 	if (is_special(e->kind)) {
 		count_special(t, e->kind);
 		if (t->req->is_move)
@@ -254,10 +317,15 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		t->obs->on_entry(t->obs->ctx, &te);
 }
 
-void transfer_on_problem(void *ctx, const char *path, haul_status code)
+void transfer_on_problem(void *ctx, const char *path, unsigned source, haul_status code)
 {
 	struct transfer *t = ctx;
-	const struct job_entry e = { .path = path, .outcome = OUTCOME_FAILED, .code = code, .failed_here = true };
+	const struct job_entry e = { .path = path,
+				     .outcome = OUTCOME_FAILED,
+				     .code = code,
+				     .failed_here = true,
+				     .has_source = true,
+				     .source = source };
 
 	tell_failed(t, &e);
 }

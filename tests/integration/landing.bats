@@ -177,3 +177,25 @@ setup() {
 	expect 0 haul copy -- -n nas:inbox/dash/
 	check "$(cat "$SHARE/dash/-n")" = dash
 }
+
+@test "where contents merge, the file that is not written is the one that is named" {
+	pair
+	mkdir -p "$T/x" "$T/y"
+	echo x >"$T/x/1"
+	echo y >"$T/y/1"
+	for dst in "$T/z" nas:inbox/z; do
+		rm -f "$T/failed"
+		expect 3 haul copy --json --failed-to "$T/failed" "$T/x/" "$T/y/" "$dst"
+		err_has "$T/y/1 is not written" "--as NAME"
+		err_lacks "$T/x/1"
+		check "$(jq -r 'select(.event == "error").path' "$T/out")" = "$T/y/1"
+		check "$(tr '\0' '\n' <"$T/failed")" = "$T/y/1"
+	done
+	check "$(cat "$T/z/1")" = x
+	mkdir "$SHARE/x" "$SHARE/y"
+	cp "$T/x/1" "$SHARE/x"
+	cp "$T/y/1" "$SHARE/y"
+	expect 3 haul copy nas:inbox/x/ nas:inbox/y/ "$T/back"
+	err_has "is not written"
+	check "$(cat "$T/back/1")" = x
+}

@@ -148,3 +148,34 @@ setup() {
 	err_has "odd/in: permission denied"
 	chmod 0700 "$SHARE/odd/in"
 }
+
+@test "a file against a file: what lies beside it is not compared, here and both ways" {
+	touch "$T/mixed/sub/beside"
+	cp -a "$T/mixed/large" "$T/copy"
+	for pair in "$T/copy $T/mixed/large" "$T/copy nas:inbox/mixed/large" "nas:inbox/mixed/large $T/copy"; do
+		expect 0 haul verify --exact --json $pair
+		done_is exit 0 files_surplus 0 files_equal 1
+		out_lacks surplus
+	done
+}
+
+@test "a file against a directory that holds one of its name: asked whether that is meant" {
+	mkdir "$T/dir"
+	cp -a "$T/mixed/large" "$T/dir"
+	expect 2 haul verify "$T/mixed/large" "$T/dir"
+	err_has "did you mean $T/dir/large ?"
+	expect 2 haul verify "$T/mixed/large" nas:inbox/mixed
+	err_has "did you mean nas:inbox/mixed/large ?"
+	expect 2 haul verify nas:inbox/mixed/large "$T/dir"
+	err_has "did you mean $T/dir/large ?"
+}
+
+@test "--json: what only the destination has is surplus, of its kind where that is seen" {
+	cp -a "$T/mixed" "$T/other"
+	mkdir "$T/other/more"
+	expect 0 haul verify --json "$T/mixed" "$T/other"
+	check "$(jq -r 'select(.outcome == "surplus") | .path + " " + .kind' "$T/out")" = "more directory"
+	mkdir "$SHARE/mixed/more"
+	expect 0 haul verify --json "$T/mixed" nas:inbox/mixed
+	check "$(jq -r 'select(.outcome == "surplus") | .path + " " + .kind' "$T/out")" = "more unknown"
+}

@@ -6,6 +6,7 @@
 
 #include "engine/base/escape.h"
 #include "engine/base/list.h"
+#include "engine/base/output_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +32,7 @@ struct chunk {
 };
 
 struct trace {
-	FILE *file;
+	struct output_file out;
 	char *path;
 	pthread_t writer;
 	pthread_mutex_t lock;
@@ -78,14 +79,18 @@ static void write_chunk(struct trace *t, const struct chunk *c)
 	if (t->os_errno)
 		return; /* no second try on a full disk */
 	errno = 0;
+	if (haul_failed(output_file_begin(&t->out))) {
+		t->os_errno = errno ? errno : EIO;
+		return;
+	}
 	if (c->line[0])
-		(void)fputs(c->line, t->file);
+		(void)fputs(c->line, t->out.file);
 	if (c->dropped)
-		(void)fprintf(t->file, "{\"job\":%u,\"lane\":%d,\"dropped\":%" PRIu64 "}\n", c->job, c->lane,
+		(void)fprintf(t->out.file, "{\"job\":%u,\"lane\":%d,\"dropped\":%" PRIu64 "}\n", c->job, c->lane,
 			      c->dropped);
 	for (unsigned i = 0; i < c->count; i++)
-		write_span(t->file, c, &c->spans[i]);
-	if (fflush(t->file) || ferror(t->file))
+		write_span(t->out.file, c, &c->spans[i]);
+	if (fflush(t->out.file) || ferror(t->out.file))
 		t->os_errno = errno ? errno : EIO;
 }
 
@@ -266,8 +271,8 @@ static void trace_free(struct trace *t)
 
 haul_status trace_open(const char *path, struct trace **ret_trace, struct haul_fault *fault)
 {
-	char shown[HAUL_FAULT_TEXT_MAX / 2];
 	struct trace *t = calloc(1, sizeof(*t));
+	haul_status st;
 
 	if (!t)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a trace");
@@ -277,18 +282,14 @@ haul_status trace_open(const char *path, struct trace **ret_trace, struct haul_f
 	(void)pthread_cond_init(&t->filled, NULL);
 	t->t0_ns = uv_hrtime();
 	t->path = strdup(path);
-	t->file = fopen(path, "we");
-	if (!t->file || !t->path) {
-		haul_status st =
-		    haul_fault_errno(fault, errno, "--trace %s", haul_escape(path, strlen(path), shown, sizeof(shown)));
-
-		if (t->file)
-			(void)fclose(t->file);
+	st = t->path ? output_file_open(&t->out, "--trace", path, OUTPUT_TRACE, fault)
+		     : haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a trace");
+	if (haul_failed(st)) {
 		trace_free(t);
 		return st;
 	}
 	if (pthread_create(&t->writer, NULL, writer_main, t)) {
-		(void)fclose(t->file);
+		(void)output_file_close(&t->out);
 		trace_free(t);
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot start the trace's thread");
 	}
@@ -300,6 +301,7 @@ haul_status trace_close(struct trace *t, struct haul_fault *fault)
 {
 	char shown[HAUL_FAULT_TEXT_MAX / 2];
 	haul_status st = HAUL_OK;
+	int err;
 
 	if (!t)
 		return HAUL_OK;
@@ -308,11 +310,11 @@ haul_status trace_close(struct trace *t, struct haul_fault *fault)
 	(void)pthread_cond_signal(&t->filled);
 	(void)pthread_mutex_unlock(&t->lock);
 	(void)pthread_join(t->writer, NULL);
-	errno = 0;
-	if (t->lost)
-		(void)fprintf(t->file, "{\"job\":0,\"lane\":-1,\"dropped\":%" PRIu64 "}\n", t->lost);
-	if (fclose(t->file) && !t->os_errno)
-		t->os_errno = errno ? errno : EIO;
+	if (t->lost && t->out.is_begun)
+		(void)fprintf(t->out.file, "{\"job\":0,\"lane\":-1,\"dropped\":%" PRIu64 "}\n", t->lost);
+	err = output_file_close(&t->out);
+	if (!t->os_errno)
+		t->os_errno = err;
 	if (t->os_errno)
 		st = haul_fault_errno(fault, t->os_errno, "the trace %s is incomplete",
 				      haul_escape(t->path, strlen(t->path), shown, sizeof(shown)));

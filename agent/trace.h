@@ -51,7 +51,10 @@ struct trace_job_facts {
 struct trace;
 struct trace_track;
 
-/* Make or empty the file and start the writer. HAUL_DENIED and the like, with the file named. Given: trace_close(). */
+/*
+ * Open or make the file and start the writer. A trace that is there is written anew once a job begins; HAUL_USAGE: what
+ * is there is no trace; HAUL_DENIED and the like; the file is named. Given: trace_close().
+ */
 HAUL_MUST_USE haul_status trace_open(const char *path, struct trace **ret_trace, struct haul_fault *fault);
 
 /*

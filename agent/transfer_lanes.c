@@ -134,5 +134,5 @@ void transfer_lanes_report(struct transfer *t)
 	if (!s)
 		return;
 	t->report->lanes = s->joined ? s->joined : s->count;
-	transfer_explain(t, "%u lanes at the end", t->report->lanes);
+	transfer_explain(t, "%u lane%s at the end", t->report->lanes, t->report->lanes == 1 ? "" : "s");
 }

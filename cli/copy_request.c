@@ -40,8 +40,13 @@ static haul_status wait_option(const struct invocation *inv, enum option_id id, 
 
 haul_status copy_request_connect_timeout(const struct invocation *inv, uint32_t *ret_ms, struct problem *problem)
 {
+	haul_status st;
+
 	*ret_ms = CONNECT_TIMEOUT_MS;
-	return wait_option(inv, OPT_CONNECT_TIMEOUT, "--connect-timeout", ret_ms, problem);
+	st = wait_option(inv, OPT_CONNECT_TIMEOUT, "--connect-timeout", ret_ms, problem);
+	if (haul_failed(st))
+		invocation_blame(inv, problem);
+	return st;
 }
 
 static haul_status block_option(const struct invocation *inv, uint32_t *ret_bytes, struct problem *problem)
@@ -151,7 +156,11 @@ haul_status copy_request_tuning(const struct invocation *inv, struct transfer_re
 	t->trace = invocation_value(inv, OPT_TRACE);
 	t->timeout_ms = TIMEOUT_MS;
 	st = engine_choice(&t->backend, problem);
-	return haul_failed(st) ? st : number_options(inv, t, problem);
+	if (haul_ok(st))
+		st = number_options(inv, t, problem);
+	if (haul_failed(st))
+		invocation_blame(inv, problem);
+	return st;
 }
 
 static haul_status fill(struct copy_request *r, const struct invocation *inv, struct problem *problem)
@@ -173,7 +182,11 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	st = copy_request_tuning(inv, t, problem);
 	if (haul_ok(st))
 		st = device_choice(inv, t, problem);
-	return haul_ok(st) ? fitting(t, problem) : st;
+	if (haul_ok(st))
+		st = fitting(t, problem);
+	if (haul_failed(st))
+		invocation_blame(inv, problem);
+	return st;
 }
 
 static bool is_same_peer(const struct place_spec *a, const struct place_spec *b)

@@ -97,7 +97,10 @@ void event_file(struct console *c, const struct transfer_entry *e)
 	json_path(&j, "path", e->path, strlen(e->path));
 	json_text(&j, "kind", entry_kind_text(e->kind));
 	json_uint(&j, "size", e->size);
-	json_text(&j, "outcome", e->is_cloned ? "cloned" : outcome_text(e->outcome));
+	json_text(&j, "outcome",
+		  e->changes & TRANSFER_SURPLUS ? "surplus"
+		  : e->is_cloned                ? "cloned"
+						: outcome_text(e->outcome));
 	change_items(&j, e->changes);
 	if (e->has_offset)
 		json_uint(&j, "offset", e->offset);

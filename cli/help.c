@@ -44,7 +44,8 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"\n"
 				"Not in this version: sync, hash.\n"
 				"Exit: 0 done, 1 usage, 2 no source, 3 some failed, 4 content differs,\n"
-				"5 not reachable, 6 not allowed, 7 no space, 8 sources changed, 10 haul failed.\n";
+				"5 not reachable, 6 not allowed, 7 no space, 8 sources changed, 9 guard refused,\n"
+				"10 haul failed, 11 the same job runs (not in this version).\n";
 
 static bool is_shown(const struct option_def *o, enum verb verb)
 {
@@ -105,6 +106,10 @@ int run_help_of(const char *name, struct console *c)
 
 	if (!name || (verb && verb->verb == VERB_HELP)) {
 		console_out(c, "%s", help_text);
+		return run_finish(c);
+	}
+	if (!strcmp(name, "hauld")) {
+		console_out(c, "hauld, the agent, is a program of its own: see hauld --help, or man hauld.\n");
 		return run_finish(c);
 	}
 	if (verb && verb->is_built)

@@ -1,16 +1,21 @@
 /* haul: parse, open the console, run one verb. */
 #include "cli/last_words.h"
+#include "cli/named_files.h"
 #include "cli/run.h"
 
 #include <locale.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 extern char **environ;
 
+/* -h with nothing else, or after a verb: help. Among other words it is rsync's, and changes nothing. */
 static bool is_lone_h(int argc, char **argv)
 {
-	return argc == 2 && argv[1][0] == '-' && argv[1][1] == 'h' && !argv[1][2];
+	if (argc < 2 || argc > 3 || strcmp(argv[argc - 1], "-h"))
+		return false;
+	return argc == 2 || verb_find(argv[1]);
 }
 
 static int run_verb(const struct invocation *inv, struct console *c)
@@ -67,10 +72,11 @@ static int run(int argc, char **argv, struct console *c)
 	int code;
 
 	if (is_lone_h(argc, argv))
-		return run_help_of(NULL, c);
+		return run_help_of(argc == 3 ? argv[1] : NULL, c);
 	if (haul_failed(invocation_parse(&inv, argc, argv, environ, &problem)))
 		return run_refuse(c, &problem);
-	if (haul_failed(console_open(c, &inv, &problem))) {
+	if (haul_failed(named_files_check(&inv, &problem)) || haul_failed(console_open(c, &inv, &problem))) {
+		invocation_blame(&inv, &problem);
 		code = run_refuse(c, &problem);
 	} else {
 		tell_environment(&inv, c);

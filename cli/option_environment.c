@@ -31,6 +31,22 @@ static const struct option_def *environment_option(const char *name, size_t len)
 	return option_find(lower, len);
 }
 
+/* "--lanes=x: why" becomes "HAUL_OPTION_LANES=x: why". */
+static void blame(struct problem *problem, const struct option_def *def)
+{
+	size_t len = strlen(def->name);
+	char text[sizeof(problem->text)], variable[96];
+
+	if (strncmp(problem->text, "--", 2) != 0 || strncmp(problem->text + 2, def->name, len) != 0 ||
+	    isalnum((unsigned char)problem->text[2 + len]) || problem->text[2 + len] == '-')
+		return;
+	(void)snprintf(variable, sizeof(variable), ENVIRONMENT_PREFIX "%s", def->name);
+	for (char *at = variable; *at; at++)
+		*at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+	(void)snprintf(text, sizeof(text), "%s%s", variable, problem->text + 2 + len);
+	memcpy(problem->text, text, sizeof(problem->text));
+}
+
 /* One "HAUL_OPTION_NAME=VALUE"; `name` follows the prefix. */
 static haul_status parse_variable(struct parser *p, const char *name)
 {
@@ -57,9 +73,14 @@ static haul_status parse_variable(struct parser *p, const char *name)
 			return problem_usage(p->problem, NULL, "%s takes 1 or 0", text);
 		return options_add(p, def, NULL, true);
 	}
+	if (def->value == VALUE_TEXT && !*value)
+		return HAUL_OK; /* as one that is not set */
 	if (def->value == VALUE_WORD)
 		st = options_check_word(p, def, value);
-	return haul_failed(st) ? st : options_add(p, def, value, true);
+	if (haul_ok(st))
+		return options_add(p, def, value, true);
+	blame(p->problem, def);
+	return st;
 }
 
 haul_status options_from_environment(struct parser *p, char *const *environment)
@@ -85,6 +106,13 @@ static bool is_overridden(const struct invocation *inv, size_t i)
 		if (inv->uses[k].def == inv->uses[i].def && !inv->uses[k].is_environment)
 			return true;
 	return false;
+}
+
+void invocation_blame(const struct invocation *inv, struct problem *problem)
+{
+	for (size_t i = 0; i < inv->use_count; i++)
+		if (inv->uses[i].is_environment && inv->uses[i].def->name && !is_overridden(inv, i))
+			blame(problem, inv->uses[i].def);
 }
 
 const char *invocation_environment(const struct invocation *inv, char *ret_text, size_t cap)

@@ -151,7 +151,7 @@ static const struct option_def options[] = {
 static const struct {
 	const char *name, *instead;
 } foreign[] = {
-	{ "remove-source-files", "haul move does that: not in this version" },
+	{ "remove-source-files", "haul move does that" },
 	{ "archive", "Leave it out: copy keeps times, permission bits and links by itself" },
 	{ "recursive", "Leave it out: directories are always copied whole" },
 	{ "compress", "Leave it out: nothing is compressed" },

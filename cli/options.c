@@ -123,13 +123,12 @@ static haul_status parse_long(struct parser *p, const char *text)
 		return options_refuse_later(p, options_shown(def, NULL, what, sizeof(what)));
 	if (def->value == VALUE_NONE && value)
 		return problem_usage(p->problem, NULL, "--%s takes no value", def->name);
-	if (def->value == VALUE_TEXT && !value) {
-		if (!next)
-			return problem_usage(p->problem, NULL, "--%s needs a value: --%s=%s", def->name, def->name,
-					     def->hint);
+	if (def->value == VALUE_TEXT && !value && next) {
 		value = next;
 		p->at++;
 	}
+	if (def->value == VALUE_TEXT && (!value || !*value))
+		return problem_usage(p->problem, NULL, "--%s needs a value: --%s=%s", def->name, def->name, def->hint);
 	if (def->value == VALUE_WORD && !value && next && option_has_word(def->words, next, strlen(next))) {
 		value = next;
 		p->at++;

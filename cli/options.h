@@ -44,6 +44,9 @@ size_t invocation_next(const struct invocation *inv, enum option_id id, size_t f
 /* "--bwlimit=10M, --lanes=4": what the environment changed, "" when nothing. Returns ret_text. */
 const char *invocation_environment(const struct invocation *inv, char *ret_text, size_t cap);
 
+/* A problem that begins with an option which the environment gave names the variable instead. */
+void invocation_blame(const struct invocation *inv, struct problem *problem);
+
 /* Whether --json stands among the arguments or in the environment: known before anything is parsed. */
 bool invocation_wants_json(int argc, char *const *argv, char *const *environment);
 

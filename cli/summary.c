@@ -68,7 +68,8 @@ static void add_sent(struct text *t, bool *is_first, const struct summary_reques
 	char checked[SIZE_TEXT_MAX];
 
 	if (r->is_dry_run) {
-		clause(t, is_first, r->files_sent, "would be sent, nothing was changed");
+		clause(t, is_first, r->files_sent,
+		       req->is_local ? "would be copied, nothing was changed" : "would be sent, nothing was changed");
 		return;
 	}
 	clause(t, is_first, r->files_sent, req->is_local ? "copied" : "sent");
@@ -138,6 +139,14 @@ static const char *signal_text(int number)
 	return number == SIGINT ? "interrupted" : number == SIGHUP ? "hung up" : "terminated";
 }
 
+/* Nothing has arrived: nothing can be checked. */
+static bool is_only_specials(const struct transfer_report *r)
+{
+	uint64_t specials = r->specials[0] + r->specials[1] + r->specials[2];
+
+	return specials && r->entries_total <= specials;
+}
+
 const char *summary_text(const struct summary_request *req, const struct transfer_report *r, char *ret_text)
 {
 	struct text t = { .at = ret_text, .cap = SUMMARY_TEXT_MAX };
@@ -157,7 +166,7 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 		add(&t, " Stopped, %s: the same command sends what is missing.", signal_text(r->signal_number));
 	if (summary_limit(r->limited_by))
 		add(&t, " Limited by: %s.", summary_limit(r->limited_by));
-	if (req->check_again && !r->exit_code && !r->is_dry_run)
+	if (req->check_again && !r->exit_code && !r->is_dry_run && !is_only_specials(r))
 		add(&t, " Check again: %s", req->check_again);
 	return ret_text;
 }

@@ -90,8 +90,8 @@ static void on_progress(void *ctx, const struct transfer_progress *p)
 
 static void keep_failed(struct transfer_view *v, const char *path)
 {
-	if (v->failed_to && path)
-		(void)fwrite(path, 1, strlen(path) + 1, v->failed_to);
+	if (v->failed_to && path && haul_ok(output_file_begin(v->failed_to)))
+		(void)fwrite(path, 1, strlen(path) + 1, v->failed_to->file);
 }
 
 static void compared_entry(struct transfer_view *v, const struct transfer_entry *e)

@@ -10,12 +10,14 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 
+#include "engine/base/output_file.h"
+
 struct transfer_view {
 	struct console *console; /* held */
 	const char *verb_name;
 	const struct transfer_request *request; /* held */
 	const char *environment;                /* what it changed, "" when nothing; held */
-	FILE *failed_to;                        /* --failed-to, or NULL; held */
+	struct output_file *failed_to;          /* --failed-to, or NULL; held */
 	bool itemize, strict, shows_progress;
 	bool has_landed; /* the landing was told */
 	char check_again[2048];

@@ -5,8 +5,6 @@
 #include "cli/copy_request.h"
 #include "cli/transfer_view.h"
 
-#include "engine/base/escape.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,34 +21,40 @@ static bool shows_progress(const struct invocation *inv, const struct console *c
 	return c->is_terminal && term && strcmp(term, "dumb");
 }
 
-static haul_status open_failed_to(const struct invocation *inv, FILE **ret_file, struct problem *problem)
+static haul_status open_failed_to(const struct invocation *inv, struct output_file *ret_file, struct problem *problem)
 {
 	const char *path = invocation_value(inv, OPT_FAILED_TO);
-	char escaped[HAUL_ESCAPED_MAX / 8];
+	struct haul_fault fault = { 0 };
 
-	*ret_file = NULL;
-	if (!path)
+	*ret_file = (struct output_file){ 0 };
+	if (!path || haul_ok(output_file_open(ret_file, "--failed-to", path, OUTPUT_NUL_LIST, &fault)))
 		return HAUL_OK;
-	*ret_file = fopen(path, "we");
-	if (*ret_file)
-		return HAUL_OK;
-	return problem_usage(problem, NULL, "--failed-to %s cannot be opened: %s",
-			     haul_escape(path, strlen(path), escaped, sizeof(escaped)), strerror(errno));
+	(void)problem_usage(problem, NULL, "%s", fault.text);
+	problem->code = fault.status.code;
+	invocation_blame(inv, problem);
+	return fault.status;
 }
 
-/* The list is part of what was asked for: a list that could not be written is no success. */
-static void close_failed_to(struct transfer_view *v, struct transfer_report *r)
+/* The list is part of what was asked for: a list that could not be written is no success. An empty one is a result,
+ * unless nothing was touched: then the list of an earlier run stays. */
+static void close_failed_to(struct output_file *f, struct console *c, struct transfer_report *r)
 {
 	struct problem p = { .code = HAUL_CODE_IO, .exit_code = EXIT_CLASS_BUG };
-	bool is_bad;
+	int err = 0;
 
-	if (!v->failed_to)
+	if (!f->file)
 		return;
-	is_bad = ferror(v->failed_to);
-	if (!fclose(v->failed_to) && !is_bad)
+	if (r->exit_code != EXIT_CLASS_USAGE && r->exit_code != EXIT_CLASS_NO_SOURCE &&
+	    haul_failed(output_file_begin(f)))
+		err = errno;
+	if (!err)
+		err = output_file_close(f);
+	else
+		(void)output_file_close(f);
+	if (!err)
 		return;
-	(void)snprintf(p.text, sizeof(p.text), "the list of --failed-to could not be written: %s", strerror(errno));
-	console_problem(v->console, &p);
+	(void)snprintf(p.text, sizeof(p.text), "the list of --failed-to could not be written: %s", strerror(err));
+	console_problem(c, &p);
 	if (!r->exit_code)
 		r->exit_code = EXIT_CLASS_BUG;
 	if (r->reason_count < TRANSFER_REASONS_MAX)
@@ -63,17 +67,20 @@ static int run_in(const struct home *h, const struct invocation *inv, const stru
 	struct transfer_view view = { .console = c, .verb_name = inv->verb->name, .request = &req->transfer };
 	struct transfer_report report = { 0 };
 	struct transfer_observer observer;
+	struct output_file failed_to;
 	struct problem problem;
 
-	if (haul_failed(open_failed_to(inv, &view.failed_to, &problem)))
+	if (haul_failed(open_failed_to(inv, &failed_to, &problem)))
 		return run_refuse(c, &problem);
+	if (failed_to.file)
+		view.failed_to = &failed_to;
 	view.environment = invocation_environment(inv, environment, sizeof(environment));
 	view.itemize = invocation_has(inv, OPT_ITEMIZE);
 	view.strict = invocation_has(inv, OPT_STRICT);
 	view.shows_progress = shows_progress(inv, c);
 	observer = transfer_view_observer(&view);
 	transfer_run(h, &req->transfer, &observer, &report);
-	close_failed_to(&view, &report);
+	close_failed_to(&failed_to, c, &report);
 	return transfer_view_end(&view, &report);
 }
 

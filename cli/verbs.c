@@ -80,8 +80,8 @@ static const struct verb_def verbs[] = {
 	  .is_built = true,
 	  .max = 2,
 	  .usage = "haul diagnose [OPTION]... [PATH] [PEER:SHARE]",
-	  .purpose = "Measure each part of a transfer alone, about a second each: the disk at PATH (the\n"
-		     "current directory), digests, encryption, the network to the peer without disks,\n"
+	  .purpose = "Measure each part of a transfer alone, about a second each: the disk at PATH\n"
+		     "(the current directory), digests, encryption, the network without disks,\n"
 		     "the peer's disk; then the whole. Says which part is the narrowest and what would\n"
 		     "help. What is written on either side has no name and is removed.\n",
 	  .examples = "  haul diagnose nas:inbox               from here to there\n"

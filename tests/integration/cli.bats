@@ -304,3 +304,31 @@ haul_b_home() {
 	check "${PIPESTATUS[0]}" -eq 0
 	check ! -s "$T/err"
 }
+
+@test "help of every verb, by help, --help and -h, is no wider than 80 columns; help hauld says where to look" {
+	local verb
+	for verb in copy verify move remove list diagnose id share peer; do
+		expect 0 haul help "$verb"
+		cp "$T/out" "$T/long"
+		expect 0 haul "$verb" -h
+		cmp "$T/out" "$T/long"
+		check "$(wc -L <"$T/out")" -le 80
+	done
+	expect 0 haul help hauld
+	out_has "hauld --help"
+	expect 0 haul --help
+	out_has "9 guard refused" "11 the same job"
+	check "$(wc -L <"$T/out")" -le 80
+}
+
+@test "an empty value is none, and what the environment said wrong is named as the variable" {
+	expect 1 haul copy --trace= a b
+	err_has "--trace needs a value"
+	expect 1 env HAUL_OPTION_LANES=many "$HAUL" copy a b
+	err_has "HAUL_OPTION_LANES=many: from 1 to 16"
+	expect 1 env HAUL_OPTION_DIRECT=perhaps "$HAUL" copy a b
+	err_has "HAUL_OPTION_DIRECT takes"
+	expect 1 haul copy --remove-source-files a b
+	err_has "haul move does that"
+	err_lacks "not in this version"
+}

@@ -14,6 +14,7 @@ struct fixture {
 	char *out, *err, *failed;
 	size_t out_len, err_len, failed_len;
 	FILE *failed_file;
+	struct output_file failed_out;
 	struct console console;
 	struct transfer_request request;
 	struct place_spec source, destination;
@@ -29,6 +30,7 @@ static int setup(void **state)
 	f->console.out = open_memstream(&f->out, &f->out_len);
 	f->console.err = open_memstream(&f->err, &f->err_len);
 	f->failed_file = open_memstream(&f->failed, &f->failed_len);
+	f->failed_out = (struct output_file){ .file = f->failed_file, .is_begun = true };
 	f->destination.is_remote = true;
 	f->request =
 	    (struct transfer_request){ .sources = &f->source, .source_count = 1, .destination = &f->destination };
@@ -36,7 +38,7 @@ static int setup(void **state)
 					  .verb_name = "copy",
 					  .request = &f->request,
 					  .environment = "",
-					  .failed_to = f->failed_file };
+					  .failed_to = &f->failed_out };
 	f->obs = transfer_view_observer(&f->view);
 	*state = f;
 	return 0;

@@ -34,8 +34,8 @@ static const struct verb_def verbs[] = {
 	  .usage = "haul move [OPTION]... SRC... DST",
 	  .purpose = "Move files and trees on this machine: one rename each, landing where copy lands;\n"
 		     "to another file system copied, proven, made durable, and only then deleted.\n"
-		     "dir/ is emptied and stays. Where directories meet they become one. A name that is\n"
-		     "taken stays where it was and is named, exit 3. Nothing is ever deleted or lost.\n",
+		     "dir/ is emptied and stays. Where directories meet they become one. A taken name\n"
+		     "stays where it was and is named, exit 3. Nothing is ever deleted or lost.\n",
 	  .examples = "  haul move Footage archive             lands as archive/Footage\n"
 		      "  haul move Footage/ archive            its contents into archive\n"
 		      "  haul move -n Footage archive          say what would be renamed\n"

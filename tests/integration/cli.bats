@@ -255,7 +255,7 @@ haul_b_home() {
 	HAUL_OPTION_QUIET=0 HAUL_OPTION_CONNECT_TIMEOUT=3 expect 0 haul list
 	check "$(head -n 1 "$T/err")" = "from the environment: --connect-timeout=3"
 	HAUL_OPTION_LANES=many expect 1 haul copy file nas:inbox
-	err_has --lanes=many
+	err_has HAUL_OPTION_LANES=many
 	HAUL_OPTION_LANES=many expect 1 haul copy --lanes 2 nas:file other:file
 	err_has "are both remote"
 	for name in DELETE MAX_DELETE YES DRY_RUN INPLACE NO_SYNC ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do

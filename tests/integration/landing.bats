@@ -179,7 +179,6 @@ setup() {
 }
 
 @test "where contents merge, the file that is not written is the one that is named" {
-	pair
 	mkdir -p "$T/x" "$T/y"
 	echo x >"$T/x/1"
 	echo y >"$T/y/1"

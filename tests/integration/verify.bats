@@ -155,7 +155,7 @@ setup() {
 	for pair in "$T/copy $T/mixed/large" "$T/copy nas:inbox/mixed/large" "nas:inbox/mixed/large $T/copy"; do
 		expect 0 haul verify --exact --json $pair
 		done_is exit 0 files_surplus 0 files_equal 1
-		out_lacks surplus
+		out_lacks '"surplus"'
 	done
 }
 

@@ -132,7 +132,7 @@ static void says_what_is_wrong(void **state)
 	check_refused("haul copy --check-sum a b", "haul has no option --check-sum", "Did you mean --checksum ?");
 	check_refused("haul copy -k a b", "haul has no option -k", NULL);
 	check_refused("haul copy --remove-source-files a b", "haul has no option --remove-source-files",
-		      "haul move does that: not in this version");
+		      "haul move does that");
 	check_refused("haul copy --json=1 a b", "--json takes no value", NULL);
 	check_refused("haul copy a b --lanes", "--lanes needs a value: --lanes=N", NULL);
 	check_refused("haul id --lanes 4", "haul id has no option --lanes", NULL);

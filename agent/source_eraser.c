@@ -7,6 +7,7 @@
  */
 #include "agent/source_eraser.h"
 
+#include "agent/eraser_meta.h"
 #include "agent/eraser_proof.h"
 #include "engine/beneath.h"
 
@@ -246,6 +247,8 @@ static haul_status check_entry(struct run *r, const struct eraser_entry *e, cons
 
 	if (haul_ok(st) && e->facts.kind == ENTRY_LINK && !is_same_link(at->dir_fd, at->name, at->to_fd, at->to_name))
 		st = haul_fault_set(fault, HAUL_CHANGED, "what landed has changed");
+	if (haul_ok(st))
+		st = eraser_check_meta(at->dir_fd, at->name, at->to_fd, at->to_name, fault);
 	return haul_ok(st) ? prove_pair(r, e, at->dir_fd, at->to_fd, fault) : st;
 }
 

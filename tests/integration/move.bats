@@ -406,6 +406,29 @@ overlay() {
 		"$(grep -n 'renameat2(.*haul-aside' "$T/trace" | head -n 1 | cut -d : -f 1)"
 }
 
+@test "move: what a copy does not carry keeps its source: owner, setuid, extended attributes, ACLs" {
+	need_root
+	need_tool setfattr setfacl
+	other_disk
+	mount_loop ext4 32 "$T/w/from"
+	mkdir from/d
+	for name in owned setuid tagged listed plain; do echo "$name" >"from/d/$name"; done
+	chown 1234:1235 from/d/owned
+	chmod 4755 from/d/setuid
+	setfattr -n user.note -v precious from/d/tagged
+	setfacl -m u:1234:rw from/d/listed
+	expect 3 haul move from/d disk
+	err_has "from/d/owned stays: it belongs to 1234:1235" "from/d/tagged stays" user.note "from/d/listed stays" posix_acl
+	check -f from/d/owned -a -f from/d/tagged -a -f from/d/listed -a ! -e from/d/plain -a -f disk/d/plain
+	check -u from/d/setuid -o -u disk/d/setuid
+	chown 1234:1235 disk/d/owned
+	setfattr -n user.note -v precious disk/d/tagged
+	getfacl --omit-header from/d/listed >"$T/acl"
+	setfacl --set-file="$T/acl" disk/d/listed
+	expect '0|3' haul move from/d disk
+	check ! -e from/d/owned -a ! -e from/d/tagged -a ! -e from/d/listed
+}
+
 @test "move: a full disk: exit 7, and nothing is deleted" {
 	other_disk ext4 8
 	head -c 20000000 /dev/urandom >Footage/big

@@ -92,7 +92,7 @@ static haul_status refuse_doubles(const struct landing_request *req, const struc
 				continue;
 			return haul_fault_set(
 			    fault, HAUL_USAGE,
-			    "%s and %s would land under the same name: copy one of them with --as NAME",
+			    "%s and %s would land under the same name: take one of them alone, with --as NAME",
 			    shown(req->sources[j].text, a, sizeof(a)), shown(req->sources[i].text, b, sizeof(b)));
 		}
 	}

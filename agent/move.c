@@ -4,6 +4,7 @@
 #include "agent/exit_class.h"
 #include "agent/move_places.h"
 #include "agent/report_exit.h"
+#include "agent/share_guard.h"
 #include "agent/stop_signals.h"
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
@@ -198,6 +199,17 @@ static haul_status prepare(const struct move *v, struct mover *m)
 	return st;
 }
 
+/* Directories that were made for nothing go again, unless copying is still to fill them. */
+static void unmake(struct move *v, const struct mover *m)
+{
+	bool goes_on = false;
+
+	for (size_t i = 0; i < v->req->source_count; i++)
+		goes_on = goes_on || v->must_copy[i];
+	if (!m->moved && (!goes_on || m->rule == MOVE_NUMBER)) /* numbers are not for copying */
+		move_places_unmake(&v->places);
+}
+
 static void rename_all(struct move *v)
 {
 	struct mover m = { .calls = &mover_system_calls,
@@ -226,7 +238,34 @@ static void rename_all(struct move *v)
 	for (size_t i = 0; haul_ok(st) && i < v->places.count; i++)
 		st = move_source(v, &m, i);
 	finish(v, &m, st, &fault);
+	unmake(v, &m);
 	mover_close(&m);
+}
+
+/* Nothing is moved that is, or holds, a share of this home. */
+static bool guard_shares(struct move *v)
+{
+	const struct move_places *p = &v->places;
+	struct share_list list;
+	struct haul_fault fault;
+	haul_status st;
+
+	if (!v->req->home)
+		return true;
+	st = shares_load(v->req->home, &list, &fault);
+	if (haul_failed(st)) {
+		tell(v, EXIT_CLASS_NOT_ALLOWED, st, NULL, fault.text, NULL);
+		return false;
+	}
+	for (size_t i = 0; haul_ok(st) && i < p->count; i++) {
+		const struct move_source *s = &p->sources[i];
+
+		st = share_guard_check(&list, s->dir_fd, s->name, !s->name, s->spec->text, &fault);
+		if (haul_failed(st))
+			tell(v, EXIT_CLASS_GUARD, st, s->spec->text, fault.text, NULL);
+	}
+	shares_free(&list);
+	return haul_ok(st);
 }
 
 static void run(struct move *v)
@@ -236,7 +275,8 @@ static void run(struct move *v)
 	int code = exit_class_of(st);
 
 	if (haul_ok(st)) {
-		rename_all(v);
+		if (guard_shares(v))
+			rename_all(v);
 		move_places_close(&v->places);
 	} else if (!v->reasons || st.code != HAUL_NOT_FOUND.code) {
 		tell(v, code == EXIT_CLASS_BUG ? EXIT_CLASS_ENTRIES : code, st, NULL,

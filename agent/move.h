@@ -18,6 +18,7 @@ struct move_request {
 	const char *as_name;                  /* --as, or NULL */
 	enum move_rule rule;
 	bool dry_run;
+	const struct home *home; /* whose shares are guarded, borrowed; NULL: none */
 };
 
 struct move_observer {

@@ -227,7 +227,7 @@ haul_status move_places_open(struct move_places *p, const struct move_request *r
 {
 	haul_status st;
 
-	*p = (struct move_places){ .root_fd = -1, .rule = req->rule };
+	*p = (struct move_places){ .root_fd = -1, .above_fd = -1, .rule = req->rule };
 	*fault = (struct haul_fault){ 0 };
 	st = look_all(p, req, tell, ctx);
 	if (haul_ok(st))
@@ -252,7 +252,10 @@ void move_places_close(struct move_places *p)
 	if (p->root_fd >= 0)
 		(void)close(p->root_fd);
 	free(p->missing);
-	*p = (struct move_places){ .root_fd = -1, .told = p->told };
+	if (p->above_fd >= 0)
+		(void)close(p->above_fd);
+	free(p->made_path);
+	*p = (struct move_places){ .root_fd = -1, .above_fd = -1, .told = p->told };
 }
 
 haul_status move_places_make_root(struct move_places *p, struct haul_fault *fault)
@@ -264,14 +267,33 @@ haul_status move_places_make_root(struct move_places *p, struct haul_fault *faul
 
 	if (!*p->missing)
 		return HAUL_OK;
-	st = beneath_make_path(p->root_fd, p->missing, &cfg, NULL);
+	st = beneath_make_path(p->root_fd, p->missing, &cfg, &p->made);
 	if (haul_ok(st))
 		st = beneath_open(p->root_fd, p->missing, O_RDONLY | O_DIRECTORY, 0, &fd);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "%s cannot be made: %s", shown(p->landing.root, text),
 				      haul_status_text(st));
-	(void)close(p->root_fd);
+	p->made_path = strdup(p->missing); /* without memory they stay */
+	p->above_fd = p->root_fd;
 	p->root_fd = fd;
 	*p->missing = '\0';
 	return HAUL_OK;
+}
+
+void move_places_unmake(struct move_places *p)
+{
+	for (; p->made_path && p->made; p->made--) {
+		const char *name;
+		int dir_fd = -1;
+		bool is_gone;
+
+		if (haul_failed(beneath_parent(p->above_fd, p->made_path, &dir_fd, &name)))
+			return;
+		is_gone = unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
+		(void)close(dir_fd);
+		if (!is_gone || name == p->made_path)
+			return;
+		for (char *end = p->made_path + (name - p->made_path); end > p->made_path && end[-1] == '/'; end--)
+			end[-1] = '\0';
+	}
 }

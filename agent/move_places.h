@@ -19,8 +19,11 @@ struct move_places {
 	size_t count;
 	struct landing_place destination;
 	struct landing landing;
-	int root_fd;   /* what everything lands in, or its nearest ancestor that is there; owned */
-	char *missing; /* what of the landing root is not there yet, "" when all is; owned */
+	int root_fd;     /* what everything lands in, or its nearest ancestor that is there; owned */
+	char *missing;   /* what of the landing root is not there yet, "" when all is; owned */
+	int above_fd;    /* what the missing directories were made in; owned, -1: none were */
+	char *made_path; /* the one that was made, below it, with `made` new directories at its end; owned */
+	unsigned made;
 	enum move_rule rule;
 	size_t told; /* sources that are missing, each told */
 };
@@ -36,5 +39,7 @@ void move_places_close(struct move_places *p);
 
 /* Make what of the root is missing, each directory durable; root_fd becomes the root's own. */
 HAUL_MUST_USE haul_status move_places_make_root(struct move_places *p, struct haul_fault *fault);
+/* Nothing has landed: take them away again, as far as they are empty. */
+void move_places_unmake(struct move_places *p);
 
 #endif

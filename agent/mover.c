@@ -126,7 +126,7 @@ static haul_status refused(struct mover *m, const struct move_place *from, int e
 /* 0 or errno. Without RENAME_NOREPLACE: see above. */
 static int rename_new(struct mover *m, const struct move_place *from, const struct move_place *to)
 {
-	struct entry_facts facts;
+	struct entry_facts facts, now;
 	int err;
 
 	if (m->calls->rename_new(from->dir_fd, from->name, to->dir_fd, to->name) == 0)
@@ -136,10 +136,18 @@ static int rename_new(struct mover *m, const struct move_place *from, const stru
 		return err;
 	if (haul_ok(beneath_stat_at(to->dir_fd, to->name, &facts)))
 		return EEXIST;
-	if (kind_at(from) == ENTRY_DIRECTORY)
-		return m->calls->rename_over(from->dir_fd, from->name, to->dir_fd, to->name) ? errno : 0;
+	if (kind_at(from) == ENTRY_DIRECTORY) {
+		char name[HAUL_NAME_MAX + 2]; /* with a slash, nothing but a directory is renamed */
+
+		(void)snprintf(name, sizeof(name), "%s/", from->name);
+		return m->calls->rename_over(from->dir_fd, name, to->dir_fd, to->name) ? errno : 0;
+	}
 	if (m->calls->link_new(from->dir_fd, from->name, to->dir_fd, to->name))
 		return errno == EPERM || errno == EOPNOTSUPP ? EXDEV : errno; /* no hard links there: copying can */
+	if (haul_failed(beneath_stat_at(from->dir_fd, from->name, &now)) ||
+	    haul_failed(beneath_stat_at(to->dir_fd, to->name, &facts)) || now.device != facts.device ||
+	    now.inode != facts.inode)
+		return EBUSY; /* somebody has put another file there meanwhile: that one stays */
 	return m->calls->unlink(from->dir_fd, from->name, 0) ? errno : 0;
 }
 
@@ -197,6 +205,20 @@ static haul_status land_numbered(struct mover *m, const struct move_place *from,
 	return st;
 }
 
+/* A durable name for content that is not would leave neither the old nor the new after a power loss. */
+static bool make_durable(const struct move_place *file)
+{
+	int fd = openat(file->dir_fd, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
+
+	if (fd < 0) /* it may not be read */
+		return syncfs(file->dir_fd) == 0;
+	if (fsync(fd))
+		err = errno;
+	(void)close(fd);
+	errno = err;
+	return !err;
+}
+
 static haul_status land_over(struct mover *m, const struct move_place *from, const struct move_place *to,
 			     const struct entry_facts *here, const struct entry_facts *there)
 {
@@ -209,6 +231,8 @@ static haul_status land_over(struct mover *m, const struct move_place *from, con
 		tell_problem(m, from, here->kind, HAUL_SAME_FILE, "it and the one there are one and the same file");
 		return HAUL_OK;
 	}
+	if (!m->dry_run && here->kind == ENTRY_FILE && !make_durable(from))
+		return refused(m, from, errno);
 	if (!m->dry_run && m->calls->rename_over(from->dir_fd, from->name, to->dir_fd, to->name))
 		return refused(m, from, errno);
 	return landed(m, from, to);
@@ -342,16 +366,16 @@ static haul_status read_names(int fd, char **ret_names, size_t *ret_len)
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	char *names = NULL;
 	size_t len = 0, cap = 0;
+	haul_status st = HAUL_OK;
 	struct dirent *de;
 
 	if (!dir) {
-		haul_status st = haul_status_from_errno(errno);
-
+		st = haul_status_from_errno(errno);
 		if (copy >= 0)
 			(void)close(copy);
 		return st;
 	}
-	while ((de = readdir(dir))) {
+	while (errno = 0, (de = readdir(dir))) {
 		size_t more = strlen(de->d_name) + 1;
 
 		if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
@@ -366,10 +390,14 @@ static haul_status read_names(int fd, char **ret_names, size_t *ret_len)
 		memcpy(names + len, de->d_name, more);
 		len += more;
 	}
+	if (!de && errno)
+		st = haul_status_from_errno(errno); /* not the end of it */
+	else if (de)
+		st = HAUL_NO_MEMORY;
 	(void)closedir(dir);
-	if (de) {
+	if (haul_failed(st)) {
 		free(names);
-		return HAUL_NO_MEMORY;
+		return st;
 	}
 	*ret_names = names;
 	*ret_len = len;
@@ -393,6 +421,19 @@ static haul_status move_child(struct mover *m, const struct move_place *from_dir
 	return st;
 }
 
+static haul_status leave_reserved(struct mover *m, const struct move_place *dir, const char *name)
+{
+	struct move_place from = { .dir_fd = dir->dir_fd, .name = name };
+	char *path = join(dir->shown, name);
+
+	if (!path)
+		return HAUL_NO_MEMORY;
+	from.shown = path;
+	tell_problem(m, &from, kind_at(&from), HAUL_RESERVED_NAME, "the name is one of haul's own");
+	free(path);
+	return HAUL_OK;
+}
+
 static haul_status move_contents(struct mover *m, const struct move_place *from, const struct move_place *to,
 				 unsigned depth)
 {
@@ -409,7 +450,9 @@ static haul_status move_contents(struct mover *m, const struct move_place *from,
 		if (is_stopped(m))
 			st = HAUL_CANCELLED;
 		/* haul's own names in it (partials of a job) are none of the tree */
-		else if (haul_component_check(names + at, strlen(names + at)).code != HAUL_RESERVED_NAME.code)
+		else if (haul_component_check(names + at, strlen(names + at)).code == HAUL_RESERVED_NAME.code)
+			st = leave_reserved(m, from, names + at);
+		else
 			st = move_child(m, from, to, names + at, depth);
 		if (st.code == HAUL_CROSS_DEVICE.code) {
 			must_copy = true;

@@ -5,21 +5,19 @@
 #include "agent/exit_class.h"
 #include "agent/local_place.h"
 #include "agent/report_exit.h"
-#include "agent/shares.h"
+#include "agent/share_guard.h"
 #include "agent/stop_signals.h"
 #include "engine/base/escape.h"
 #include "engine/tree_remover.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* More than cores: most of the time a deletion waits for the file system's journal, not for the processor. */
-enum { THREADS = 16, SHOWN_MAX = 384 };
+enum { THREADS = 16, SHOWN_MAX = 384, COUNTED_MAX = 1000000 /* who is refused wants to know how many */ };
 
 struct removal {
 	const struct removal_request *req;
@@ -88,27 +86,6 @@ static void open_places(struct removal *r)
 	}
 }
 
-/* The share is the place itself, or lies in it. */
-static void guard_share(struct removal *r, const struct share *share)
-{
-	int fd = open(share->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return; /* a share that cannot be reached lies in nothing that can be removed by its path */
-	for (size_t i = 0; i < r->count; i++) {
-		bool holds = false;
-		char remedy[96];
-
-		if (r->places[i].facts.kind != ENTRY_DIRECTORY)
-			continue;
-		if (haul_failed(local_place_holds(&r->places[i].facts, fd, &holds)) || !holds)
-			continue;
-		(void)snprintf(remedy, sizeof(remedy), "To give it up first: haul share remove %s", share->name);
-		guard(r, r->places[i].text, "is, or holds, a share of this machine", remedy);
-	}
-	(void)close(fd);
-}
-
 static void guard_shares(struct removal *r, const struct home *h)
 {
 	struct haul_fault fault;
@@ -120,8 +97,12 @@ static void guard_shares(struct removal *r, const struct home *h)
 		tell(r, EXIT_CLASS_NOT_ALLOWED, fault.status.code, NULL, fault.text, NULL);
 		return;
 	}
-	for (size_t i = 0; i < list.count; i++)
-		guard_share(r, &list.shares[i]);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct local_place *p = &r->places[i];
+
+		if (haul_failed(share_guard_check(&list, p->dir_fd, p->name, false, p->text, &fault)))
+			tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, p->text, fault.text, NULL);
+	}
 	shares_free(&list);
 }
 
@@ -160,6 +141,36 @@ static haul_status run_trees(struct removal *r, const struct tree_remover_config
 	return st;
 }
 
+/* "1,234,567" */
+static const char *with_commas(uint64_t n, char *buf, size_t cap)
+{
+	size_t used = 0;
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
+
+	for (size_t i = 0; i < len && used + 2 < cap; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[used++] = ',';
+		buf[used++] = digits[i];
+	}
+	buf[used] = '\0';
+	return buf;
+}
+
+static void over_limit(const struct removal *r, const struct tree_totals *found, char *text, size_t cap)
+{
+	char first[SHOWN_MAX / 2], others[48] = "", counted[32], limit[32];
+
+	if (r->count > 1)
+		(void)snprintf(others, sizeof(others), " and %zu more", r->count - 1);
+	(void)snprintf(text, cap, "%s%s: %s%s entries, more than the %s that go without being asked%s",
+		       haul_escape(r->places[0].text, strlen(r->places[0].text), first, sizeof(first)), others,
+		       found->is_over ? "over " : "",
+		       with_commas(found->is_over ? COUNTED_MAX : found->entries, counted, sizeof(counted)),
+		       with_commas(REMOVAL_FREE_ENTRIES, limit, sizeof(limit)),
+		       r->req->dry_run ? "" : ": nothing was removed");
+}
+
 /* Whether somebody agreed: it is little, or --yes was given, or whoever is at the terminal says so. */
 static bool is_agreed(struct removal *r, const struct tree_totals *found)
 {
@@ -172,8 +183,9 @@ static bool is_agreed(struct removal *r, const struct tree_totals *found)
 		return true;
 	if (r->obs->may_remove && (r->req->dry_run || r->obs->may_remove(r->obs->ctx, &size)))
 		return true;
-	(void)snprintf(text, sizeof(text), "more than %u entries are to be removed: nothing was", REMOVAL_FREE_ENTRIES);
-	tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, NULL, text, "With --yes it is done, with -n shown");
+	over_limit(r, found, text, sizeof(text));
+	tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, r->places[0].text, text,
+	     r->req->dry_run ? "With --yes it is done" : "With --yes it is done, with -n shown");
 	return false;
 }
 
@@ -191,7 +203,7 @@ static bool count_first(struct removal *r)
 	if (!is_dry && r->req->is_agreed && !r->req->want_totals)
 		return true;
 	if (!is_dry && !r->req->is_agreed && !may_ask)
-		cfg.entries_max = REMOVAL_FREE_ENTRIES;
+		cfg.entries_max = COUNTED_MAX;
 	if (haul_failed(run_trees(r, &cfg, &found)) || found.is_stopped)
 		return false;
 	r->expected = found.entries;

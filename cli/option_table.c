@@ -27,7 +27,7 @@
 	}
 #define NOTHING(ch)                                                                                                    \
 	{                                                                                                              \
-		.id = OPT_NOTHING, .letter = (ch), .verbs = BOTH                                                       \
+		.id = OPT_NOTHING, .letter = (ch), .verbs = BOTH | MOVE | ((ch) == 'r' ? VERB_REMOVE : 0)              \
 	}
 
 static const struct option_def options[] = {
@@ -183,7 +183,7 @@ static const struct {
 	{ "append-verify", "Leave it out: -c repairs what differs" },
 	{ "filter", "Use --exclude and --include: not in this version" },
 	{ "F", "Use --exclude-from: not in this version" },
-	{ "f", "Use --exclude and --include: not in this version" },
+	{ "f", "remove: --yes goes past the limit of 1,000 entries; nothing else asks. Filters: not in this version" },
 	{ "C", "Use --exclude: not in this version" },
 	{ "I", "Use --ignore-times: not in this version" },
 	{ "T", "Leave it out: what is incomplete lies in the share's .haul directory" },

@@ -88,7 +88,7 @@ static void sum_up(struct console *c, const struct transfer_report *r)
 			     count_text(r->entries_renamed, count), one);
 	else
 		console_note(c, "%s entr%s renamed in %s%s.%s", count_text(r->entries_renamed, count), one,
-			     duration_text(r->elapsed_s, took), r->is_durable ? ", durable" : "",
+			     duration_text(r->elapsed_s, took), r->is_durable ? ", names durable" : "",
 			     r->signal_number ? " Stopped by a signal: the same command goes on." : "");
 }
 
@@ -238,17 +238,22 @@ int run_move(const struct invocation *inv, struct console *c)
 				    .as_name = invocation_value(inv, OPT_AS),
 				    .rule = rule_of(invocation_value(inv, OPT_ON_CONFLICT)),
 				    .dry_run = invocation_has(inv, OPT_DRY_RUN) };
+	struct home home = { 0 };
 	struct problem problem;
+	bool has_home = false;
 	int code;
 
 	if (!places || !rest || !must_copy) {
 		(void)problem_no_memory(&problem);
 		code = run_refuse(c, &problem);
-	} else if (haul_failed(parse_places(inv, places, &problem))) {
+	} else if (haul_failed(parse_places(inv, places, &problem)) ||
+		   haul_failed(run_home_if_any(inv, &home, &has_home, &problem))) {
 		code = run_refuse(c, &problem);
 	} else {
+		req.home = has_home ? &home : NULL;
 		code = run_in(inv, &req, must_copy, rest, c);
 	}
+	home_close(&home);
 	for (size_t i = 0; places && i < inv->operand_count; i++)
 		place_spec_close(&places[i]);
 	free(places);

@@ -32,12 +32,15 @@ static const struct verb_def verbs[] = {
 	  .min = 2,
 	  .max = OPERANDS_ANY,
 	  .usage = "haul move [OPTION]... SRC... DST",
-	  .purpose = "Move files and trees on this machine: one rename each, landing where copy lands;\n"
-		     "to another file system copied, proven, made durable, and only then deleted.\n"
-		     "dir/ is emptied and stays. Where directories meet they become one. A taken name\n"
-		     "stays where it was and is named, exit 3. Nothing is ever deleted or lost.\n",
+	  .purpose = "Move files and trees on this machine: one rename each, landing where copy\n"
+		     "lands; to another file system copied, proven, made durable, and only then\n"
+		     "deleted. dir/ is emptied and stays. Where directories meet they become one. A\n"
+		     "name that is taken stays where it was and is named, exit 3. A share of this\n"
+		     "home or what holds one is refused.\n",
 	  .examples = "  haul move Footage archive             lands as archive/Footage\n"
 		      "  haul move Footage/ archive            its contents into archive\n"
+		      "  haul move --as Cut7 Footage archive   lands as archive/Cut7\n"
+		      "  haul move --as Cut7 Footage .         rename it here\n"
 		      "  haul move -n Footage archive          say what would be renamed\n"
 		      "  haul move --on-conflict=number *.wav archive     a taken name becomes NAME 2\n" },
 	{ .name = "remove",
@@ -48,7 +51,7 @@ static const struct verb_def verbs[] = {
 	  .usage = "haul remove [OPTION]... PATH...",
 	  .purpose = "Remove files and whole trees on this machine, several entries at a time. Links\n"
 		     "are removed, never followed; what is mounted below stays. Refused: /, a mount\n"
-		     "point, a share of this machine or what holds one. More than 1,000 entries want\n"
+		     "point, a share of this home or what holds one. More than 1,000 entries want\n"
 		     "--yes, or a yes at the terminal. What stays is named, exit 3.\n",
 	  .examples = "  haul remove old.mov day1\n"
 		      "  haul remove -n day1                   say what would go\n"

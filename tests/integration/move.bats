@@ -195,6 +195,59 @@ inode() { stat -c %i "$1"; }
 	check -L lt/g
 }
 
+@test "move: a share of this home, and what holds one, stay; bind mounts do not hide it; its contents may go" {
+	need_root
+	mkdir -p tree/sub/deep keep/share srv
+	echo inside >tree/sub/deep/f
+	expect 0 haul share add inbox "$T/w/keep/share"
+	expect 9 haul move keep/share archive
+	err_has "share of this home" "haul share remove inbox"
+	expect 9 haul move file.txt keep archive
+	expect 9 haul move keep/ archive
+	check -d keep/share -a -f file.txt
+	echo x >keep/share/x
+	expect 0 haul move keep/share/ archive
+	check -d keep/share -a -f archive/x
+	mount --bind tree/sub srv
+	MOUNTS+=("$T/w/srv")
+	expect 0 haul share add bound "$T/w/srv"
+	expect 9 haul move tree archive
+	expect 9 haul remove tree
+	expect 9 haul remove --yes tree/sub
+	check -f tree/sub/deep/f
+}
+
+@test "move: directories made for nothing go again; names of haul's own stay and are named" {
+	need_root
+	need_tool chattr
+	mount_loop ext4 16 "$T/w/fs"
+	mkdir -p fs/d/.haul-x fs/have
+	touch fs/d/fixed fs/d/plain
+	chattr +i fs/d/fixed
+	expect 3 haul move fs/d/fixed fs/have/made/deep/there/
+	check -d fs/have -a ! -e fs/have/made
+	chattr -i fs/d/fixed
+	expect 3 haul move fs/d/ fs/new
+	err_has "fs/d/.haul-x stays"
+	check -d fs/d/.haul-x -a -f fs/new/plain -a ! -e fs/new/.haul-x
+}
+
+@test "move: what the flags of others mean, and what help says" {
+	expect 0 haul move -avh file.txt archive
+	expect 0 haul remove -r archive
+	expect 1 haul remove -rf Footage
+	err_has "--yes"
+	expect 1 haul move --remove-source-files Footage archive
+	err_has "haul move does that"
+	check -d Footage
+	expect 0 haul help move
+	out_has "move --as"
+	check -z "$(awk 'length > 80' "$T/out")"
+	expect 0 haul help remove
+	out_has "share of this home"
+	check -z "$(awk 'length > 80' "$T/out")"
+}
+
 @test "move: -n says what would be renamed, and changes nothing" {
 	echo other >archive/file.txt
 	find . | sort >"$T/before"

@@ -89,9 +89,11 @@ many() { mkdir -p "$1" && (cd "$1" && seq 1 "$2" | xargs touch); }
 @test "remove: more than a thousand entries want --yes; without a terminal exit 9" {
 	many lots 1000
 	expect 9 haul remove lots
-	err_has "more than 1000 entries" "--yes"
+	err_has "lots: 1,001 entries" "nothing was removed" "--yes"
 	check "$(ls lots | wc -l)" -eq 1000
 	expect 9 haul remove -n lots
+	err_has "lots: 1,001 entries"
+	err_lacks "nothing was"
 	expect 0 haul remove -n --yes lots
 	check "$(ls lots | wc -l)" -eq 1000
 	rm lots/1

@@ -400,3 +400,15 @@ extent_of() { filefrag -v "$1" | awk '$1 == "0:" { print $4; exit }'; }
 	# The time that a peer has for closing, 1.5 s, would have passed six times.
 	[ $((SECONDS - began)) -lt 9 ]
 }
+
+@test "the last line fits: -n would copy, and where only a fifo was named nothing can be checked again" {
+	mkfifo "$T/ff"
+	echo x >"$T/one"
+	expect 0 haul copy -n "$T/one" "$T/two"
+	err_has "1 would be copied, nothing was changed"
+	expect 0 haul copy "$T/ff" "$T/lone"
+	err_has "1 fifo left out"
+	err_lacks "Check again"
+	expect 0 haul copy "$T/one" "$T/two"
+	err_has "Check again"
+}

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { FRESH_SECONDS = 2, COMPARE_BYTES = 256 * 1024 };
 
 haul_status eraser_private_name(const char *word, char ret_name[ERASER_NAME_BYTES])
 {
@@ -92,4 +95,67 @@ bool eraser_may_be_one(const struct entry_facts *a, const struct entry_facts *b)
 {
 	return a->kind == b->kind && a->size == b->size && a->ctime.sec == b->ctime.sec &&
 	       a->ctime.nsec == b->ctime.nsec && a->mtime.sec == b->mtime.sec && a->mtime.nsec == b->mtime.nsec;
+}
+
+bool eraser_is_fresh(const struct entry_facts *facts, int64_t began)
+{
+	return facts->mtime.sec >= began - FRESH_SECONDS || facts->ctime.sec >= began - FRESH_SECONDS;
+}
+
+static int open_file(int dir_fd, const char *name)
+{
+	return openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* A whole buffer, or all up to the end; -1 with errno. */
+static ssize_t read_full(int fd, char *buf)
+{
+	size_t len = 0;
+
+	while (len < COMPARE_BYTES) {
+		ssize_t got = read(fd, buf + len, COMPARE_BYTES - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		len += (size_t)got;
+	}
+	return (ssize_t)len;
+}
+
+static haul_status compare_files(int from, int to, char *buf, const _Atomic bool *stop, struct haul_fault *fault)
+{
+	for (;;) {
+		ssize_t a = read_full(from, buf), b = a < 0 ? -1 : read_full(to, buf + COMPARE_BYTES);
+
+		if (b < 0)
+			return haul_fault_errno(fault, errno, "it cannot be read once more");
+		if (a != b || memcmp(buf, buf + COMPARE_BYTES, (size_t)a) != 0)
+			return haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
+		if (a < COMPARE_BYTES)
+			return HAUL_OK;
+		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+			return haul_fault_set(fault, HAUL_CANCELLED, "%s", haul_status_text(HAUL_CANCELLED));
+	}
+}
+
+haul_status eraser_compare(int dir_fd, const char *name, int to_fd, const char *to_name, const _Atomic bool *stop,
+			   struct haul_fault *fault)
+{
+	char *buf = malloc(2 * (size_t)COMPARE_BYTES);
+	int from = open_file(dir_fd, name), to = from < 0 ? -1 : open_file(to_fd, to_name);
+	haul_status st = to < 0 ? haul_fault_errno(fault, errno, "it cannot be read once more") : HAUL_OK;
+
+	if (haul_ok(st))
+		st = buf ? compare_files(from, to, buf, stop, fault)
+			 : haul_fault_set(fault, HAUL_NO_MEMORY, "no memory to compare it once more");
+	if (to >= 0)
+		(void)close(to);
+	if (from >= 0)
+		(void)close(from);
+	free(buf);
+	return st;
 }

@@ -9,6 +9,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { ERASER_NAME_BYTES = 64, ERASER_SYNCED_MAX = 16 };
@@ -37,5 +38,17 @@ HAUL_MUST_USE haul_status eraser_sync(struct eraser_synced *s, int landing_dir, 
  * mtime as well. A copy that happens to have it only stays at the source.
  */
 bool eraser_may_be_one(const struct entry_facts *a, const struct entry_facts *b);
+
+/*
+ * Whether it was changed so shortly before `began` (seconds since 1970), or later, that another change may have left
+ * the same times: file systems count them in steps of up to 2 s.
+ */
+bool eraser_is_fresh(const struct entry_facts *facts, int64_t began);
+
+/*
+ * Read both regular files and compare every byte. HAUL_CHANGED: they differ; HAUL_CANCELLED: *stop (NULL is fine).
+ */
+HAUL_MUST_USE haul_status eraser_compare(int dir_fd, const char *name, int to_fd, const char *to_name,
+					 const _Atomic bool *stop, struct haul_fault *fault);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NAME_BYTES = 4096 };
@@ -29,8 +30,9 @@ struct note {
 };
 
 struct eraser {
-	FILE *notes; /* owned; the scratch file */
-	bool is_bad; /* a note could not be written */
+	FILE *notes;   /* owned; the scratch file */
+	int64_t began; /* s since 1970: before anything was scanned */
+	bool is_bad;   /* a note could not be written */
 };
 
 struct run {
@@ -39,6 +41,7 @@ struct run {
 	size_t source_count;
 	int root_fd;
 	const struct eraser_callbacks *cb;
+	const _Atomic bool *stop;
 	struct eraser_totals *totals;
 	struct parent_cache parents;
 	bool is_dirty; /* something was deleted in the cached parent */
@@ -91,6 +94,7 @@ haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, stru
 
 	if (!e)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a move");
+	e->began = time(NULL);
 	fd = open_scratch(scratch_dir);
 	e->notes = fd < 0 ? NULL : fdopen(fd, "w+");
 	if (!e->notes) {
@@ -334,6 +338,21 @@ static haul_status look(struct run *r, const struct eraser_entry *e, struct at *
 	return HAUL_OK;
 }
 
+/* Where times may hide a change they are not believed: its bytes are looked at, and then its times once more. */
+static haul_status check_fresh(const struct run *r, const struct eraser_entry *e, const struct at *at,
+			       struct haul_fault *fault)
+{
+	struct entry_facts now;
+	haul_status st;
+
+	if (e->facts.kind != ENTRY_FILE || !eraser_is_fresh(&e->facts, r->e->began))
+		return HAUL_OK;
+	st = eraser_compare(at->dir_fd, at->name, at->to_fd, at->to_name, r->stop, fault);
+	if (haul_ok(st) && (haul_failed(beneath_stat_at(at->dir_fd, at->name, &now)) || !is_unchanged(&e->facts, &now)))
+		st = haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
+	return st;
+}
+
 static void erase_checked(struct run *r, const struct eraser_entry *e, struct at *at)
 {
 	struct haul_fault fault = { 0 };
@@ -344,6 +363,8 @@ static void erase_checked(struct run *r, const struct eraser_entry *e, struct at
 		return;
 	}
 	st = check_entry(r, e, at, &fault);
+	if (haul_ok(st))
+		st = check_fresh(r, e, at, &fault);
 	if (haul_ok(st))
 		st = unlink_entry(e, at, &fault);
 	(void)close(at->to_fd);
@@ -435,6 +456,7 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 			 .source_count = source_count,
 			 .root_fd = root_fd,
 			 .cb = cb,
+			 .stop = stop,
 			 .totals = ret_totals,
 			 .synced = HAUL_OK };
 

@@ -11,11 +11,13 @@
 #include "agent/eraser_proof.h"
 #include "engine/beneath.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -292,12 +294,41 @@ static haul_status unlink_equal(const struct eraser_entry *e, const struct at *a
 	return haul_ok(st) ? st : put_back(at, aside, st, fault);
 }
 
+/* What stands in the way of a directory was told, unless it was never looked at: names that are reserved for haul. */
+static haul_status remove_directory(const struct at *at, struct haul_fault *fault)
+{
+	haul_status st;
+	struct dirent *d;
+	DIR *dir;
+	int fd;
+
+	if (unlinkat(at->dir_fd, at->name, AT_REMOVEDIR) == 0)
+		return HAUL_OK;
+	st = haul_fault_errno(fault, errno, "it cannot be deleted");
+	if (!is_not_empty(st))
+		return st;
+	fd = openat(at->dir_fd, at->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (d = readdir(dir))) {
+		if (strcasecmp(d->d_name, ".haul") == 0 || strncasecmp(d->d_name, ".haul.", 6) == 0 ||
+		    strncasecmp(d->d_name, ".haul-", 6) == 0) {
+			st = haul_fault_set(fault, HAUL_RESERVED_NAME,
+					    "names in it are reserved for haul (.haul, .haul.*, .haul-*) and were not "
+					    "copied: rename them and run again");
+			break;
+		}
+	}
+	if (dir)
+		(void)closedir(dir);
+	else if (fd >= 0)
+		(void)close(fd);
+	return st;
+}
+
 static haul_status unlink_entry(const struct eraser_entry *e, const struct at *at, struct haul_fault *fault)
 {
 	if (e->facts.kind == ENTRY_DIRECTORY)
-		return unlinkat(at->dir_fd, at->name, AT_REMOVEDIR)
-			   ? haul_fault_errno(fault, errno, "it cannot be deleted")
-			   : HAUL_OK;
+		return remove_directory(at, fault);
 	if (!e->is_new)
 		return unlink_equal(e, at, fault);
 	return unlinkat(at->dir_fd, at->name, 0) ? haul_fault_errno(fault, errno, "it cannot be deleted") : HAUL_OK;

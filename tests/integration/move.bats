@@ -482,6 +482,18 @@ overlay() {
 	check ! -e from/d/owned -a ! -e from/d/tagged -a ! -e from/d/listed
 }
 
+@test "move: names reserved for haul are not copied, and their directories stay and are named" {
+	other_disk
+	echo mine >Footage/day/.haul-mine
+	expect 3 haul move Footage disk
+	err_has "Footage/day stays" "reserved for haul"
+	check "$(cat Footage/day/.haul-mine)" = mine -a ! -e Footage/day/clip -a -f disk/Footage/day/clip
+	mv Footage/day/.haul-mine Footage/.HAUL.mine
+	expect 3 haul move Footage disk
+	err_has "Footage stays" "reserved for haul"
+	check "$(cat Footage/.HAUL.mine)" = mine -a ! -e Footage/day
+}
+
 @test "move: a full disk: exit 7, and nothing is deleted" {
 	other_disk ext4 8
 	head -c 20000000 /dev/urandom >Footage/big

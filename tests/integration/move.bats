@@ -305,7 +305,8 @@ inode() { stat -c %i "$1"; }
 	mkdir -m 777 "$open/to"
 	chmod 755 "$open"
 	echo theirs >"$open/sticky/f"
-	expect 3 setpriv --reuid 65534 --regid 65534 --clear-groups "$HAUL" move "$open/sticky/f" "$open/to"
+	expect 3 setpriv --reuid 65534 --regid 65534 --clear-groups env HAUL_HOME="$open/none" \
+		"$HAUL" move "$open/sticky/f" "$open/to"
 	check "$(cat "$open/sticky/f")" = theirs
 	rm -rf "$open"
 	mount -o remount,ro "$T/w/fs"

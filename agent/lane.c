@@ -299,6 +299,32 @@ static void deliver_grants(struct mail *m, void *ctx)
 		lane_fail(l, st, NULL);
 }
 
+/* What a mail leads to may take the next ones: all come off one list, so that none overtakes another. */
+static void deliver_mails(struct lane *l)
+{
+	struct list *item;
+
+	while ((item = list_pop_front(&l->mails))) {
+		struct mail *m = list_item(item, struct mail, link);
+
+		m->deliver(m, l);
+	}
+}
+
+static void on_mail(void *ctx, struct list *mails)
+{
+	struct lane *l = ctx;
+
+	list_splice_back(&l->mails, mails);
+	deliver_mails(l);
+}
+
+void lane_take_mail(struct lane *l)
+{
+	mailbox_wait(&l->inbox, &l->mails, false);
+	deliver_mails(l);
+}
+
 static void deliver_release(struct mail *m, void *ctx)
 {
 	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
@@ -441,7 +467,8 @@ static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
 	if (uv_loop_init(&l->loop))
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a loop for a lane");
 	(void)uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
-	if (haul_failed(mailbox_open(&l->inbox, &l->loop, mail_deliver_all, l))) {
+	list_init(&l->mails);
+	if (haul_failed(mailbox_open(&l->inbox, &l->loop, on_mail, l))) {
 		(void)uv_loop_close(&l->loop);
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a mailbox for a lane");
 	}

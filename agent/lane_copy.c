@@ -166,16 +166,6 @@ static bool next_block(struct lane *l)
 	return true;
 }
 
-/* Whatever is ready has its grant in the inbox by now, if not in the lane. */
-static void take_mail(struct lane *l)
-{
-	struct list mails;
-
-	list_init(&mails);
-	mailbox_wait(&l->inbox, &mails, false);
-	mail_deliver_all(l, &mails);
-}
-
 static bool is_running(const struct lane *l)
 {
 	return l->phase == LANE_RUNNING || l->phase == LANE_FINISHING;
@@ -193,7 +183,7 @@ static bool copy_one(struct lane *l)
 {
 	struct send_block *b;
 
-	take_mail(l);
+	lane_take_mail(l); /* whatever is ready has its grant in the inbox by now, if not in the lane */
 	if (!is_running(l) || (!l->sending && !next_block(l)) || !may_write(l, l->sending) || !may_pass(l, l->sending))
 		return false;
 	b = l->sending;

@@ -43,6 +43,7 @@ struct lane {
 	uv_thread_t thread;
 	uv_loop_t loop;
 	struct mailbox inbox;
+	struct list mails; /* taken out of it and not yet delivered */
 	struct engine *engine;
 	uv_poll_t engine_poll;
 	uv_timer_t rate_timer;
@@ -101,6 +102,8 @@ void lane_report_post(struct lane_report *r);                                   
 /* Begin to finish, if that was asked and the lane runs. */
 void lane_finish_if_asked(struct lane *l);
 
+/* Deliver what is in the inbox, behind what is being delivered. */
+void lane_take_mail(struct lane *l);
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
 

@@ -247,13 +247,10 @@ static bool recv_some(struct wire *w)
 void recv_pump(struct wire *w)
 {
 	struct lane *l = w->lane;
-	struct list mails;
 
 	/* A grant is posted before the WANT that it answers leaves, so whatever has arrived has its grant in the box by
 	 * now. */
-	list_init(&mails);
-	mailbox_wait(&l->inbox, &mails, false);
-	mail_deliver_all(l, &mails);
+	lane_take_mail(l);
 	while (recv_some(w))
 		;
 	lane_maybe_end(l);

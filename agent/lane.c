@@ -1,5 +1,5 @@
 /*
- * The life of a lane: its thread and loop, its mails, its end.
+ * The life of a lane: its thread and loop, its end. What the main loop tells it comes as mails (lane_mail.c).
  *
  * Happy path: lane_start() reserves memory and starts the thread; a mail brings the wire or has it connected, which
  * moves the lane to RUNNING; mails bring work; lane_finish() lets it drain; when nothing is in flight and every wire is
@@ -221,48 +221,6 @@ bool lane_rate_allows(struct lane *l, size_t *len)
 	return true;
 }
 
-/* ---- mails ---- */
-
-static void deliver_wake(struct mail *m, void *ctx)
-{
-	struct lane *l = ctx;
-
-	(void)m;
-	atomic_store(&l->wake_posted, false);
-	if (l->phase != LANE_RUNNING)
-		return;
-	send_fill(l);
-	send_pump(l);
-}
-
-void lane_wake(struct lane *l)
-{
-	if (!atomic_exchange(&l->wake_posted, true))
-		mail_post(&l->inbox, &l->wake);
-}
-
-static void deliver_stop(struct mail *m, void *ctx)
-{
-	(void)m;
-	lane_fail(ctx, HAUL_CANCELLED, NULL);
-}
-
-void lane_stop(struct lane *l)
-{
-	if (!atomic_exchange(&l->stop_posted, true))
-		mail_post(&l->inbox, &l->stop);
-}
-
-static void deliver_finish(struct mail *m, void *ctx)
-{
-	struct lane *l = ctx;
-
-	(void)m;
-	/* A lane that is still joining joins first: the peer may have it already, and waits for its END. */
-	l->is_finish_asked = true;
-	lane_finish_if_asked(l);
-}
-
 void lane_finish_if_asked(struct lane *l)
 {
 	if (!l->is_finish_asked || l->phase != LANE_RUNNING)
@@ -271,152 +229,6 @@ void lane_finish_if_asked(struct lane *l)
 	if (l->job->role == LANE_SENDS)
 		send_pump(l);
 	lane_maybe_end(l);
-}
-
-void lane_finish(struct lane *l)
-{
-	if (++l->finishes_asked == l->owners)
-		mail_post(&l->inbox, &l->finish);
-}
-
-struct grant_mail {
-	struct mail mail;
-	uint64_t granted_end;
-	size_t count;
-	struct grant *grants[];
-};
-
-static void deliver_grants(struct mail *m, void *ctx)
-{
-	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
-	struct lane *l = ctx;
-	haul_status st = recv_add_grants(l, gm->grants, gm->count);
-
-	if (gm->granted_end > l->granted_end)
-		l->granted_end = gm->granted_end;
-	free(gm);
-	if (haul_failed(st))
-		lane_fail(l, st, NULL);
-}
-
-/* What a mail leads to may take the next ones: all come off one list, so that none overtakes another. */
-static void deliver_mails(struct lane *l)
-{
-	struct list *item;
-
-	while ((item = list_pop_front(&l->mails))) {
-		struct mail *m = list_item(item, struct mail, link);
-
-		m->deliver(m, l);
-	}
-}
-
-static void on_mail(void *ctx, struct list *mails)
-{
-	struct lane *l = ctx;
-
-	list_splice_back(&l->mails, mails);
-	deliver_mails(l);
-}
-
-void lane_take_mail(struct lane *l)
-{
-	mailbox_wait(&l->inbox, &l->mails, false);
-	deliver_mails(l);
-}
-
-static void deliver_release(struct mail *m, void *ctx)
-{
-	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
-
-	recv_release(ctx, gm->grants[0]);
-	free(gm);
-}
-
-static haul_status post_grants(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end,
-			       void (*deliver)(struct mail *, void *))
-{
-	struct grant_mail *gm = calloc(1, sizeof(*gm) + count * sizeof(gm->grants[0]));
-
-	if (!gm)
-		return HAUL_NO_MEMORY;
-	gm->mail.deliver = deliver;
-	gm->granted_end = granted_end;
-	gm->count = count;
-	if (count)
-		memcpy(gm->grants, grants, count * sizeof(gm->grants[0]));
-	mail_post(&l->inbox, &gm->mail);
-	return HAUL_OK;
-}
-
-haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end)
-{
-	return post_grants(l, grants, count, granted_end, deliver_grants);
-}
-
-haul_status lane_release(struct lane *l, struct grant *g)
-{
-	return post_grants(l, &g, 1, 0, deliver_release);
-}
-
-struct attach_mail {
-	struct mail mail;
-	struct channel_parts *parts;
-};
-
-static void attach(struct lane *l, struct channel_parts *parts)
-{
-	haul_status st;
-
-	if (lane_is_over(l)) {
-		channel_parts_free(parts);
-		return;
-	}
-	st = wire_attach(l, parts);
-	if (haul_failed(st))
-		lane_fail(l, st, NULL);
-}
-
-static void deliver_attach(struct mail *m, void *ctx)
-{
-	struct attach_mail *am = list_item(m, struct attach_mail, mail);
-	struct channel_parts *parts = am->parts;
-
-	free(am);
-	attach(ctx, parts);
-}
-
-void lane_attach(struct lane *l, struct channel_parts *parts)
-{
-	struct attach_mail *am = calloc(1, sizeof(*am));
-
-	if (!am) {
-		channel_parts_free(parts);
-		lane_stop(l);
-		return;
-	}
-	am->mail.deliver = deliver_attach;
-	am->parts = parts;
-	mail_post(&l->inbox, &am->mail);
-}
-
-static void deliver_connect(struct mail *m, void *ctx)
-{
-	struct lane *l = ctx;
-	struct haul_fault fault = { 0 };
-	haul_status st;
-
-	(void)m;
-	if (lane_is_over(l))
-		return;
-	st = wire_connect(l, 0, &fault);
-	if (haul_failed(st))
-		lane_fail(l, st, &fault);
-}
-
-void lane_connect(struct lane *l)
-{
-	mail_post(&l->inbox, &l->connect);
 }
 
 /* ---- the thread ---- */
@@ -467,8 +279,7 @@ static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
 	if (uv_loop_init(&l->loop))
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a loop for a lane");
 	(void)uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
-	list_init(&l->mails);
-	if (haul_failed(mailbox_open(&l->inbox, &l->loop, on_mail, l))) {
+	if (haul_failed(lane_mail_open(l))) {
 		(void)uv_loop_close(&l->loop);
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a mailbox for a lane");
 	}
@@ -497,10 +308,6 @@ static struct lane *lane_alloc(struct lane_job *job, struct lane_job *sink, unsi
 	list_init(&l->wires);
 	list_init(&l->ready);
 	list_init(&l->hungry);
-	l->connect.deliver = deliver_connect;
-	l->wake.deliver = deliver_wake;
-	l->stop.deliver = deliver_stop;
-	l->finish.deliver = deliver_finish;
 	l->ended = lane_report_new(l, LANE_ENDED);
 	l->sink_ended = sink ? lane_report_new(l, LANE_ENDED) : NULL;
 	if (l->sink_ended)
@@ -508,6 +315,7 @@ static struct lane *lane_alloc(struct lane_job *job, struct lane_job *sink, unsi
 	if (l->ended && !sink == !l->sink_ended)
 		return l;
 	free(l->ended);
+	free(l->sink_ended);
 	free(l);
 	return NULL;
 }

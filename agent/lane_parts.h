@@ -102,8 +102,6 @@ void lane_report_post(struct lane_report *r);                                   
 /* Begin to finish, if that was asked and the lane runs. */
 void lane_finish_if_asked(struct lane *l);
 
-/* Deliver what is in the inbox, behind what is being delivered. */
-void lane_take_mail(struct lane *l);
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
 
@@ -130,6 +128,10 @@ void copy_begin(struct lane *l); /* nobody to connect to: it runs at once */
 /* One turn, for both ends. */
 void copy_meter(struct lane *l, const struct lane_turn *turn, unsigned requests);
 void copy_pump(struct lane *l); /* as send_pump(): what has been read goes to the receiving half */
+
+/* lane_mail.c */
+haul_status lane_mail_open(struct lane *l); /* the inbox, for the lane's loop */
+void lane_take_mail(struct lane *l);        /* deliver what is in the inbox, behind what is being delivered */
 
 /* lane_wire.c */
 haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *fault);

@@ -142,3 +142,33 @@ haul_status local_place_holds(const struct entry_facts *above, int fd, bool *ret
 		*ret_holds = holds;
 	return st;
 }
+
+char *local_place_bare(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return strndup(path, len);
+}
+
+haul_status local_place_facts(const char *path, struct entry_facts *ret_facts)
+{
+	char *bare = local_place_bare(path);
+	haul_status st = bare ? beneath_stat_at(AT_FDCWD, bare, ret_facts) : HAUL_NO_MEMORY;
+
+	free(bare);
+	return st;
+}
+
+haul_status local_place_target(const char *path, struct entry_facts *ret_facts)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	haul_status st;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	st = beneath_stat_handle(fd, ret_facts);
+	(void)close(fd);
+	return st;
+}

@@ -32,4 +32,12 @@ void local_place_close(struct local_place *p);
  */
 HAUL_MUST_USE haul_status local_place_holds(const struct entry_facts *above, int fd, bool *ret_holds);
 
+/* The path without the slashes at its end, which would follow a link; given (free), NULL: no memory. */
+char *local_place_bare(const char *path);
+
+/* Facts of the thing itself, slashes at the end of its path or not; and of what the path leads to, links followed
+ * (errno says why it does not). By errno, HAUL_NO_MEMORY. */
+HAUL_MUST_USE haul_status local_place_facts(const char *path, struct entry_facts *ret_facts);
+HAUL_MUST_USE haul_status local_place_target(const char *path, struct entry_facts *ret_facts);
+
 #endif

@@ -5,6 +5,7 @@
 #include "agent/measure.h"
 
 #include "engine/pool.h"
+#include "engine/scratch_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,21 +172,6 @@ static void run_result(const struct run *r, struct measured *ret_measured)
 					   .is_direct = atomic_load(&r->file.is_direct) };
 }
 
-/* On file systems without O_TMPFILE a name for a moment. */
-static int nameless_file(int dir_fd)
-{
-	char name[64];
-	int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-		return fd;
-	(void)snprintf(name, sizeof(name), ".haul-diagnose.%d", (int)getpid());
-	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		(void)unlinkat(dir_fd, name, 0);
-	return fd;
-}
-
 static uint64_t quarter_of_free(int fd)
 {
 	struct statvfs fs;
@@ -225,7 +211,7 @@ haul_status measure_write(int dir_fd, uint64_t bytes_max, const struct measure_c
 	struct run r = { .status = HAUL_OK };
 	struct measured m;
 	haul_status st;
-	int fd = nameless_file(dir_fd);
+	int fd = scratch_file_open(dir_fd, ".");
 
 	if (fd < 0)
 		return haul_status_from_errno(errno);

@@ -22,39 +22,17 @@ static const char *shown(const char *text, char *buf)
 	return haul_escape(text, strlen(text), buf, SHOWN_MAX);
 }
 
-static haul_status stat_path(const char *path, bool follow, struct entry_facts *ret_facts)
-{
-	int fd = open(path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
-	haul_status st;
-
-	if (fd < 0)
-		return haul_status_from_errno(errno);
-	st = beneath_stat_handle(fd, ret_facts);
-	(void)close(fd);
-	return st;
-}
-
-/* The path without slashes at its end; given. */
-static char *bare(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return strndup(path, len);
-}
-
 static haul_status look(const struct place_spec *spec, struct landing_place *ret, struct entry_facts *ret_facts)
 {
 	struct landing_place p = { .text = spec->text, .path = spec->path, .has_slash = spec->has_slash };
 	struct entry_facts target;
-	char *path = bare(spec->path);
-	haul_status st = path ? stat_path(path, false, ret_facts) : HAUL_NO_MEMORY;
+	char *path = local_place_bare(spec->path);
+	haul_status st = path ? local_place_facts(path, ret_facts) : HAUL_NO_MEMORY;
 
 	if (haul_ok(st)) {
 		p.is_there = true;
 		p.kind = ret_facts->kind;
-		if (p.kind == ENTRY_LINK && haul_ok(stat_path(path, true, &target)))
+		if (p.kind == ENTRY_LINK && haul_ok(local_place_target(path, &target)))
 			p.target_kind = target.kind;
 	}
 	free(path);
@@ -110,7 +88,7 @@ static haul_status open_source(struct move_source *s, bool is_contents, struct h
 	haul_status st;
 
 	if (!is_contents) {
-		char *path = bare(s->spec->path);
+		char *path = local_place_bare(s->spec->path);
 
 		st = path ? local_place_open(&at, path, fault) : HAUL_NO_MEMORY;
 		free(path);
@@ -135,7 +113,7 @@ static haul_status open_source(struct move_source *s, bool is_contents, struct h
 static haul_status open_root(struct move_places *p, struct haul_fault *fault)
 {
 	const char *root = *p->landing.root ? p->landing.root : ".";
-	char *path = bare(root), *cut = path ? path + strlen(path) : NULL, text[SHOWN_MAX];
+	char *path = local_place_bare(root), *cut = path ? path + strlen(path) : NULL, text[SHOWN_MAX];
 	haul_status st = HAUL_OK;
 	const char *missing;
 
@@ -153,7 +131,7 @@ static haul_status open_root(struct move_places *p, struct haul_fault *fault)
 		st = haul_fault_errno(fault, errno, "open %s", shown(root, text));
 	for (missing = root + strlen(path); *missing == '/'; missing++)
 		;
-	p->missing = haul_ok(st) ? bare(strcmp(path, root) && *path + *missing ? missing : "") : NULL;
+	p->missing = haul_ok(st) ? local_place_bare(strcmp(path, root) && *path + *missing ? missing : "") : NULL;
 	free(path);
 	return haul_failed(st) || p->missing ? st : HAUL_NO_MEMORY;
 }

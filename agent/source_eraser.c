@@ -10,6 +10,7 @@
 #include "agent/eraser_meta.h"
 #include "agent/eraser_proof.h"
 #include "engine/beneath.h"
+#include "engine/scratch_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,11 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { NAME_BYTES = 4096 };
 
 struct note {
 	struct entry_facts facts, landing;
@@ -68,27 +66,6 @@ struct at {
 	const char *to_name;
 };
 
-static int open_scratch(const char *dir)
-{
-	char name[NAME_BYTES];
-	uint64_t number = 0;
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd;
-	/* For file systems without O_TMPFILE: a name that lives for two calls. */
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-		return -1;
-	if (snprintf(name, sizeof(name), "%s/.haul-notes-%016llx", dir, (unsigned long long)number) >= NAME_BYTES) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		(void)unlink(name);
-	return fd;
-}
-
 haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, struct haul_fault *fault)
 {
 	struct eraser *e = calloc(1, sizeof(*e));
@@ -97,7 +74,7 @@ haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, stru
 	if (!e)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a move");
 	e->began = time(NULL);
-	fd = open_scratch(scratch_dir);
+	fd = scratch_file_open(AT_FDCWD, scratch_dir);
 	e->notes = fd < 0 ? NULL : fdopen(fd, "w+");
 	if (!e->notes) {
 		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for a move");
@@ -119,6 +96,11 @@ void eraser_free(struct eraser *e)
 	free(e);
 }
 
+static uint32_t note_bytes(const struct note *n)
+{
+	return (uint32_t)sizeof(*n) + n->source_bytes + n->landing_bytes + (uint32_t)sizeof(n->all_bytes);
+}
+
 void eraser_note(struct eraser *e, const struct eraser_entry *entry)
 {
 	struct note n = { .facts = entry->facts,
@@ -128,31 +110,36 @@ void eraser_note(struct eraser *e, const struct eraser_entry *entry)
 			  .source_bytes = (uint32_t)strlen(entry->source_path) + 1,
 			  .landing_bytes = (uint32_t)strlen(entry->landing_path) + 1 };
 
-	n.all_bytes = (uint32_t)sizeof(n) + n.source_bytes + n.landing_bytes + (uint32_t)sizeof(n.all_bytes);
+	n.all_bytes = note_bytes(&n);
 	if (fwrite(&n, sizeof(n), 1, e->notes) != 1 || fwrite(entry->source_path, n.source_bytes, 1, e->notes) != 1 ||
 	    fwrite(entry->landing_path, n.landing_bytes, 1, e->notes) != 1 ||
 	    fwrite(&n.all_bytes, sizeof(n.all_bytes), 1, e->notes) != 1)
 		e->is_bad = true;
 }
 
-/* The note at the file's position; *ret_entry points into r->paths. */
-static bool read_note(struct run *r, struct eraser_entry *ret_entry, uint32_t *ret_bytes)
+static bool make_room(struct run *r, size_t need)
+{
+	char *paths;
+
+	if (need <= r->paths_cap)
+		return true;
+	paths = realloc(r->paths, need);
+	if (!paths)
+		return false;
+	r->paths = paths;
+	r->paths_cap = need;
+	return true;
+}
+
+/* Read the note that begins at `at`; *ret_entry points into r->paths. */
+static bool read_note(struct run *r, off_t at, struct eraser_entry *ret_entry, uint32_t *ret_bytes)
 {
 	struct note n;
-	size_t need;
 
-	if (fread(&n, sizeof(n), 1, r->e->notes) != 1)
-		return false;
-	need = (size_t)n.source_bytes + n.landing_bytes;
-	if (need > r->paths_cap) {
-		char *paths = realloc(r->paths, need);
-
-		if (!paths)
-			return false;
-		r->paths = paths;
-		r->paths_cap = need;
-	}
-	if (fread(r->paths, need, 1, r->e->notes) != 1)
+	if (fseeko(r->e->notes, at, SEEK_SET) || fread(&n, sizeof(n), 1, r->e->notes) != 1 ||
+	    n.source >= r->source_count || n.all_bytes != note_bytes(&n) ||
+	    !make_room(r, (size_t)n.source_bytes + n.landing_bytes) ||
+	    fread(r->paths, (size_t)n.source_bytes + n.landing_bytes, 1, r->e->notes) != 1)
 		return false;
 	*ret_entry = (struct eraser_entry){ .source = n.source,
 					    .source_path = r->paths,
@@ -161,7 +148,18 @@ static bool read_note(struct run *r, struct eraser_entry *ret_entry, uint32_t *r
 					    .landing = n.landing,
 					    .is_new = n.is_new };
 	*ret_bytes = n.all_bytes;
-	return n.source < r->source_count;
+	return true;
+}
+
+/* Where the note that ends at `end` begins; -1: it cannot be read. */
+static off_t note_before(struct run *r, off_t end)
+{
+	uint32_t bytes;
+
+	if (fseeko(r->e->notes, end - (off_t)sizeof(bytes), SEEK_SET) ||
+	    fread(&bytes, sizeof(bytes), 1, r->e->notes) != 1 || bytes == 0 || (off_t)bytes > end)
+		return -1;
+	return end - (off_t)bytes;
 }
 
 static void keep(struct run *r, const struct eraser_entry *e, const struct haul_fault *fault)
@@ -444,38 +442,41 @@ static bool is_stopped(const _Atomic bool *stop)
 	return stop && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
-static void run_forwards(struct run *r, const _Atomic bool *stop)
+/* Files and links in the order in which they landed. False: not all notes could be read; what they name stays. */
+static bool run_forwards(struct run *r, off_t end)
 {
+	bool is_whole = true;
+	struct eraser_entry e;
+	uint32_t bytes = 0;
+
+	for (off_t at = 0; at < end && !is_stopped(r->stop); at += (off_t)bytes) {
+		is_whole = read_note(r, at, &e, &bytes);
+		if (!is_whole)
+			break;
+		if (e.facts.kind != ENTRY_DIRECTORY)
+			erase(r, &e);
+	}
+	sync_parent(r);
+	return is_whole;
+}
+
+/* Directories after what is in them. */
+static bool run_backwards(struct run *r, off_t end)
+{
+	bool is_whole = true;
 	struct eraser_entry e;
 	uint32_t bytes;
 
-	rewind(r->e->notes);
-	while (!is_stopped(stop) && read_note(r, &e, &bytes)) {
-		if (e.facts.kind != ENTRY_DIRECTORY)
-			erase(r, &e);
-		if (fseeko(r->e->notes, (off_t)sizeof(bytes), SEEK_CUR))
-			break;
-	}
-	sync_parent(r);
-}
-
-static void run_backwards(struct run *r, const _Atomic bool *stop)
-{
-	struct eraser_entry e;
-	uint32_t bytes = 0;
-	off_t at;
-
-	if (fseeko(r->e->notes, 0, SEEK_END))
-		return;
-	for (at = ftello(r->e->notes); at > 0 && !is_stopped(stop); at -= bytes) {
-		if (fseeko(r->e->notes, at - (off_t)sizeof(bytes), SEEK_SET) ||
-		    fread(&bytes, sizeof(bytes), 1, r->e->notes) != 1 || (off_t)bytes > at ||
-		    fseeko(r->e->notes, at - (off_t)bytes, SEEK_SET) || !read_note(r, &e, &bytes))
+	for (off_t at = end; at > 0 && !is_stopped(r->stop);) {
+		at = note_before(r, at);
+		is_whole = at >= 0 && read_note(r, at, &e, &bytes);
+		if (!is_whole)
 			break;
 		if (e.facts.kind == ENTRY_DIRECTORY)
 			erase_directory(r, &e);
 	}
 	sync_parent(r);
+	return is_whole;
 }
 
 haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size_t source_count, int root_fd,
@@ -490,12 +491,13 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 			 .stop = stop,
 			 .totals = ret_totals,
 			 .synced = HAUL_OK };
+	bool is_whole;
+	off_t end;
 
 	*ret_totals = (struct eraser_totals){ 0 };
-	if (e->is_bad || fflush(e->notes))
+	if (e->is_bad || fflush(e->notes) || fseeko(e->notes, 0, SEEK_END) || (end = ftello(e->notes)) < 0)
 		return haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be written: all stays");
-	run_forwards(&r, stop);
-	run_backwards(&r, stop);
+	is_whole = run_forwards(&r, end) && run_backwards(&r, end);
 	parent_cache_close(&r.parents);
 	free(r.paths);
 	if (is_stopped(stop))
@@ -503,8 +505,10 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 	if (haul_failed(r.synced))
 		return haul_fault_set(fault, r.synced, "what was deleted could not be made durable: %s",
 				      haul_status_text(r.synced));
-	return ferror(e->notes) ? haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be read")
-				: HAUL_OK;
+	return is_whole ? HAUL_OK
+			: haul_fault_set(fault, HAUL_IO,
+					 "the notes of what has landed could not be read: what is left stays. Run the "
+					 "same command again");
 }
 
 haul_status eraser_remove_directory(int dir_fd, const char *name, int root_fd, const char *landing_path,

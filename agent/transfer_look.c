@@ -2,6 +2,7 @@
 #include "agent/transfer_parts.h"
 
 #include "agent/exit_class.h"
+#include "agent/local_place.h"
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
 
@@ -14,36 +15,6 @@
 #include <unistd.h>
 
 enum { SUGGEST_NAMES = 16 }; /* names of the source that are looked for at the destination */
-
-/* Facts of the thing itself: without the slashes at the end, which would follow a link. */
-static haul_status look(const char *path, struct entry_facts *ret_facts)
-{
-	size_t len = strlen(path);
-	haul_status st;
-	char *copy;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	copy = strndup(path, len);
-	if (!copy)
-		return HAUL_NO_MEMORY;
-	st = beneath_stat_at(AT_FDCWD, copy, ret_facts);
-	free(copy);
-	return st;
-}
-
-/* Facts of what the path leads to, links followed. */
-static haul_status look_through(const char *path, struct entry_facts *ret_facts)
-{
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	haul_status st;
-
-	if (fd < 0)
-		return haul_status_from_errno(errno);
-	st = beneath_stat_handle(fd, ret_facts);
-	(void)close(fd);
-	return st;
-}
 
 static void add_source(struct transfer *t, const struct place_spec *spec, const struct landing_place *place)
 {
@@ -79,7 +50,7 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 	struct landing_place p = { .text = spec->text, .path = spec->path, .has_slash = spec->has_slash };
 	char shown[HAUL_FAULT_TEXT_MAX / 2];
 	struct entry_facts facts;
-	haul_status st = look(spec->path, &facts);
+	haul_status st = local_place_facts(spec->path, &facts);
 
 	if (haul_failed(st)) {
 		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), st);
@@ -88,7 +59,7 @@ static void look_local_source(struct transfer *t, const struct place_spec *spec)
 	p.is_there = true;
 	p.kind = facts.kind;
 	errno = 0;
-	if (p.kind == ENTRY_LINK && haul_ok(look_through(spec->path, &facts)))
+	if (p.kind == ENTRY_LINK && haul_ok(local_place_target(spec->path, &facts)))
 		p.target_kind = facts.kind;
 	if (p.kind == ENTRY_LINK && t->req->follow_links && !p.target_kind) {
 		source_missing(t, haul_escape(spec->text, strlen(spec->text), shown, sizeof(shown)), unfollowed(errno));
@@ -108,7 +79,7 @@ static bool look_local_destination(struct transfer *t)
 		return false;
 	t->destination =
 	    (struct landing_place){ .text = spec->text, .path = t->local_destination, .has_slash = spec->has_slash };
-	if (haul_ok(look_through(spec->path, &facts))) {
+	if (haul_ok(local_place_target(spec->path, &facts))) {
 		t->destination.is_there = true;
 		t->destination.kind = facts.kind;
 	}

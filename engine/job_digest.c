@@ -5,12 +5,11 @@
 #include "engine/entry_digest.h"
 
 #include "engine/hash_tree.h"
+#include "engine/scratch_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { RUN_MAX = 256 }; /* digests */
@@ -25,35 +24,13 @@ struct job_digest {
 	struct haul_digest run[RUN_MAX];
 };
 
-/* For file systems without O_TMPFILE: a name that lives for two calls. */
-static int create_unlinked(const char *dir)
-{
-	char name[4096];
-	uint64_t random;
-	int fd;
-
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -1;
-	if (snprintf(name, sizeof(name), "%s/.haul-scratch-%016llx", dir, (unsigned long long)random) >=
-	    (int)sizeof(name)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		(void)unlink(name);
-	return fd;
-}
-
 haul_status job_digest_new(const char *dir, struct job_digest **ret_job, struct haul_fault *fault)
 {
 	struct job_digest *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for the job's digests");
-	j->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (j->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL))
-		j->fd = create_unlinked(dir);
+	j->fd = scratch_file_open(AT_FDCWD, dir);
 	if (j->fd < 0) {
 		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for digests");
 

@@ -123,6 +123,17 @@ static haul_status refused(struct mover *m, const struct move_place *from, int e
 	return HAUL_OK;
 }
 
+/* One of two directories that meet could not be opened. As above. */
+static haul_status not_opened(struct mover *m, const struct move_place *from, haul_status st)
+{
+	if (st.code == HAUL_CROSS_DEVICE.code)
+		return st;
+	if (st.code == HAUL_NOT_FOUND.code)
+		st = HAUL_VANISHED;
+	tell_problem(m, from, ENTRY_DIRECTORY, st, haul_status_text(st));
+	return HAUL_OK;
+}
+
 /* 0 or errno. Without RENAME_NOREPLACE: see above. */
 static int rename_new(struct mover *m, const struct move_place *from, const struct move_place *to)
 {
@@ -205,23 +216,44 @@ static haul_status land_numbered(struct mover *m, const struct move_place *from,
 	return st;
 }
 
-/* A durable name for content that is not would leave neither the old nor the new after a power loss. */
-static bool make_durable(const struct move_place *file)
+/* What lies in the file system of the directory, or of the neighbour where that may not be read. 0 or errno. */
+static int sync_file_system(int dir_fd, int near_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+
+	if (fd < 0 && errno == EACCES)
+		fd = openat(near_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	if (syncfs(fd))
+		err = errno;
+	(void)close(fd);
+	return err;
+}
+
+/*
+ * A durable name for content that is not would leave neither the old nor the new after a power loss. near_fd: a
+ * directory of the same file system. 0 or errno.
+ */
+static int make_durable(const struct move_place *file, int near_fd)
 {
 	int fd = openat(file->dir_fd, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
 
-	if (fd < 0) /* it may not be read */
-		return syncfs(file->dir_fd) == 0;
+	if (fd < 0 && errno == EACCES) /* it may not be read */
+		return sync_file_system(file->dir_fd, near_fd);
+	if (fd < 0)
+		return errno;
 	if (fsync(fd))
 		err = errno;
 	(void)close(fd);
-	errno = err;
-	return !err;
+	return err;
 }
 
 static haul_status land_over(struct mover *m, const struct move_place *from, const struct move_place *to,
 			     const struct entry_facts *here, const struct entry_facts *there)
 {
+	int err;
+
 	if (here->kind == ENTRY_DIRECTORY || there->kind == ENTRY_DIRECTORY) {
 		tell_problem(m, from, here->kind, HAUL_WRONG_KIND, "a directory is no replacement, nor replaced");
 		return HAUL_OK;
@@ -231,30 +263,29 @@ static haul_status land_over(struct mover *m, const struct move_place *from, con
 		tell_problem(m, from, here->kind, HAUL_SAME_FILE, "it and the one there are one and the same file");
 		return HAUL_OK;
 	}
-	if (!m->dry_run && here->kind == ENTRY_FILE && !make_durable(from))
-		return refused(m, from, errno);
+	err = m->dry_run || here->kind != ENTRY_FILE ? 0 : make_durable(from, to->dir_fd);
+	if (err)
+		return refused(m, from, err);
 	if (!m->dry_run && m->calls->rename_over(from->dir_fd, from->name, to->dir_fd, to->name))
 		return refused(m, from, errno);
 	return landed(m, from, to);
 }
 
-static int open_dir(const struct move_place *p)
+static haul_status open_dir(const struct move_place *p, int *ret_fd)
 {
-	int fd = -1;
-	haul_status st = beneath_open_child(p->dir_fd, p->name, O_RDONLY | O_DIRECTORY, &fd);
-
-	if (haul_failed(st))
-		errno = st.code == HAUL_CROSS_DEVICE.code ? EXDEV : EACCES;
-	return haul_ok(st) ? fd : -1;
+	return beneath_open_child(p->dir_fd, p->name, O_RDONLY | O_DIRECTORY, ret_fd);
 }
 
 static haul_status move_contents(struct mover *m, const struct move_place *from, const struct move_place *to,
 				 unsigned depth);
 
 /* The directory that contents land in; in a dry run where it still lies. */
-static int open_landing(const struct move_place *to, const struct claim *claim)
+static haul_status open_landing(const struct move_place *to, const struct claim *claim, int *ret_fd)
 {
-	return claim ? open(claim->from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : open_dir(to);
+	if (!claim)
+		return open_dir(to, ret_fd);
+	*ret_fd = open(claim->from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? haul_status_from_errno(errno) : HAUL_OK;
 }
 
 /* Two directories become one. The source's own goes when nothing is left in it. */
@@ -262,17 +293,12 @@ static haul_status merge(struct mover *m, const struct move_place *from, const s
 			 const struct claim *claim, unsigned depth)
 {
 	int from_fd = -1, to_fd = -1;
-	haul_status st = HAUL_OK;
+	haul_status st = depth < MERGE_DEPTH_MAX ? open_dir(from, &from_fd) : haul_status_from_errno(ENAMETOOLONG);
 
-	if (depth < MERGE_DEPTH_MAX) {
-		from_fd = open_dir(from);
-		if (from_fd >= 0)
-			to_fd = open_landing(to, claim);
-	} else {
-		errno = ENAMETOOLONG;
-	}
-	if (from_fd < 0 || to_fd < 0)
-		st = refused(m, from, errno);
+	if (haul_ok(st))
+		st = open_landing(to, claim, &to_fd);
+	if (haul_failed(st))
+		st = not_opened(m, from, st);
 	else
 		st = move_contents(
 		    m, &(struct move_place){ .dir_fd = from_fd, .shown = from->shown },

@@ -51,7 +51,7 @@ struct mover {
 	uint64_t failed_files;    /* regular ones */
 };
 
-/* Where an entry is or goes: a name in a directory (borrowed handle; O_PATH will not do: it is synced). */
+/* Where an entry is or goes: a name in a directory (borrowed; O_PATH is fine). */
 struct move_place {
 	int dir_fd; /* where something would land in a dry run, -1: not there yet */
 	const char *name;

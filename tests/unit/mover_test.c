@@ -5,6 +5,7 @@
 #include "tests/unit/temp_tree.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 static struct fake {
 	int new_errno;         /* rename_new fails with it; 0: the system's own */
@@ -247,6 +248,55 @@ static void what_arrived_is_not_replaced(void **state)
 	assert_true(temp_holds(f->from, "n7", "other"));
 }
 
+/* By handles that are good for no more than the way, as those of a move are. */
+static void what_may_not_be_read_is_made_durable_all_the_same(void **state)
+{
+	struct fixture *f = *state;
+	bool is_root = geteuid() == 0;
+	haul_status st;
+
+	(void)close(f->from);
+	f->from = openat(f->tree.fd, "from", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	f->m.rule = MOVE_REPLACE;
+	temp_text(f->from, "x", "new");
+	temp_text(f->to, "x", "old");
+	assert_int_equal(fchmodat(f->from, "x", 0, 0), 0);
+	for (unsigned i = 0; is_root && i < 3; i++) {
+		static const char *const names[] = { "from", "to", "from/x" };
+
+		assert_int_equal(fchownat(f->tree.fd, names[i], 65534, 65534, 0), 0);
+	}
+	if (is_root)
+		assert_int_equal(seteuid(65534), 0);
+	st = move(f, "x");
+	if (is_root)
+		assert_int_equal(seteuid(0), 0);
+	assert_moved(st);
+	assert_int_equal(f->m.moved, 1);
+	assert_int_equal(fchmodat(f->to, "x", 0600, 0), 0);
+	assert_true(temp_holds(f->to, "x", "new"));
+}
+
+/* Not "Permission denied", whatever it is. */
+static void why_a_directory_cannot_be_opened_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, few;
+	int next = dup(f->tree.fd);
+
+	temp_dir(f->from, "dir");
+	temp_dir(f->to, "dir");
+	assert_true(next >= 0);
+	(void)close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ (rlim_t)next, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_moved(move(f, "dir"));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(f->problem.code, haul_status_from_errno(EMFILE).code);
+	assert_int_not_equal(f->problem.code, HAUL_CODE_DENIED);
+}
+
 static void numbers_go_before_the_extension(void **state)
 {
 	struct fixture *f = *state;
@@ -316,6 +366,8 @@ int main(void)
 		IN_A_TREE(without_hard_links_copying_has_to_do_it),
 		IN_A_TREE(one_inode_under_two_names_is_never_touched),
 		IN_A_TREE(what_arrived_is_not_replaced),
+		IN_A_TREE(what_may_not_be_read_is_made_durable_all_the_same),
+		IN_A_TREE(why_a_directory_cannot_be_opened_is_told),
 		IN_A_TREE(numbers_go_before_the_extension),
 		IN_A_TREE(a_dry_run_changes_nothing),
 		IN_A_TREE(stop_comes_between_two_renames),

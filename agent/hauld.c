@@ -2,6 +2,7 @@
  * hauld: the agent in the foreground. This file is the process: options, limits, and the order in which things come up
  * and go down. What it serves is in hauld_daemon.c and, per connection, server.c.
  */
+#include "agent/descriptor_limit.h"
 #include "agent/exit_class.h"
 #include "agent/hauld_daemon.h"
 #include "agent/hauld_options.h"
@@ -11,18 +12,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-
-/* As many descriptors as we are allowed: lanes, partials and directories in hand of several transfers at once. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		haul_log(HAUL_LOG_WARNING, "the limit of open files stays as it is");
-}
 
 /* No core dumps and no reading of our memory by processes of the same user: the key is in it. */
 static void forbid_dumps(void)
@@ -82,7 +71,9 @@ int main(int argc, char **argv)
 	 */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is EFBIG: one entry's failure */
-	raise_descriptor_limit();
+	/* Lanes, partials and directories in hand of several transfers at once. */
+	if (!descriptor_limit_raise())
+		haul_log(HAUL_LOG_WARNING, "the limit of open files stays as it is");
 	forbid_dumps();
 	return serve(&options);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SHOWN_MAX = 384, CLIMB_MAX = HAUL_DEPTH_MAX };
+enum { SHOWN_MAX = 384 };
 
 static bool is_dots(const char *name, size_t len)
 {
@@ -110,37 +110,6 @@ void local_place_close(struct local_place *p)
 		(void)close(p->dir_fd);
 	free(p->name);
 	*p = (struct local_place){ .dir_fd = -1 };
-}
-
-haul_status local_place_holds(const struct entry_facts *above, int fd, bool *ret_holds)
-{
-	struct entry_facts here, before = { 0 };
-	int at = fd;
-	haul_status st = HAUL_OK;
-	bool holds = false;
-
-	for (unsigned i = 0; i < CLIMB_MAX; i++) {
-		int up;
-
-		st = beneath_stat_handle(at, &here);
-		holds = haul_ok(st) && is_same(&here, above);
-		if (haul_failed(st) || holds || (i && is_same(&here, &before))) /* ".." of "/" is "/" */
-			break;
-		before = here;
-		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			st = haul_status_from_errno(errno);
-		if (at != fd)
-			(void)close(at);
-		at = up;
-		if (up < 0)
-			return st;
-	}
-	if (at != fd)
-		(void)close(at);
-	if (haul_ok(st))
-		*ret_holds = holds;
-	return st;
 }
 
 char *local_place_bare(const char *path)

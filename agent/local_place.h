@@ -26,12 +26,6 @@ struct local_place {
 HAUL_MUST_USE haul_status local_place_open(struct local_place *p, const char *path, struct haul_fault *fault);
 void local_place_close(struct local_place *p);
 
-/*
- * Whether the directory behind `fd` is `above`, or lies in it. Goes up by "..", so that links and bind mounts do not
- * hide it. HAUL_DENIED and the like: could not be found out.
- */
-HAUL_MUST_USE haul_status local_place_holds(const struct entry_facts *above, int fd, bool *ret_holds);
-
 /* The path without the slashes at its end, which would follow a link; given (free), NULL: no memory. */
 char *local_place_bare(const char *path);
 

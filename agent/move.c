@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <uv.h>
 
 enum { SHOWN_MAX = 384 };
 
@@ -24,14 +24,6 @@ struct move {
 	struct move_places places;
 	bool *must_copy;
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void tell(struct move *v, int exit_code, haul_status st, const char *path, const char *text, const char *remedy)
 {
@@ -290,13 +282,13 @@ void move_run(const struct move_request *req, const struct move_observer *obs, b
 	      struct transfer_report *ret_report)
 {
 	struct move v = { .req = req, .obs = obs, .report = ret_report, .must_copy = ret_must_copy };
-	double began = now_s();
+	uint64_t began_ns = uv_hrtime();
 
 	stop_signals_begin();
 	run(&v);
 	ret_report->signal_number = stop_signals_number();
 	stop_signals_end();
 	ret_report->is_dry_run = req->dry_run;
-	ret_report->elapsed_s = now_s() - began;
+	ret_report->elapsed_s = (double)(uv_hrtime() - began_ns) / 1e9;
 	report_fill_exit(ret_report, v.reasons);
 }

@@ -7,6 +7,7 @@
 #include "agent/local_place.h"
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
+#include "engine/inside.h"
 #include "engine/link_chain.h"
 
 #include <errno.h>
@@ -61,7 +62,6 @@ static haul_status look_all(struct move_places *p, const struct move_request *re
 			p->count++;
 			continue;
 		}
-		p->told++;
 		tell(ctx, req->sources[i].text, st);
 	}
 	st = look(req->destination, &p->destination, &facts);
@@ -148,12 +148,27 @@ static bool is_same(const struct entry_facts *a, const struct entry_facts *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
+/* Whether the directory behind `fd` is the one at `tree_name` in `tree_fd` (NULL: tree_fd itself), or lies in it. */
+static haul_status look_inside(int fd, int tree_fd, const char *tree_name, bool *ret_is_inside,
+			       struct haul_fault *fault)
+{
+	int tree = tree_name ? openat(tree_fd, tree_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : tree_fd;
+	haul_status st = tree < 0 ? haul_status_from_errno(errno) : directory_is_inside(fd, tree, ret_is_inside);
+
+	if (tree >= 0 && tree_name)
+		(void)close(tree);
+	return haul_ok(st)
+		   ? st
+		   : haul_fault_set(fault, st, "it could not be found out what lies in what: %s", haul_status_text(st));
+}
+
 /* Whether what stands at the landing name is the source by another name, or holds it. */
 static haul_status check_taken(const struct move_places *p, const struct move_source *s, const char *name,
 			       struct haul_fault *fault)
 {
 	struct entry_facts there;
 	bool holds = false;
+	haul_status st = HAUL_OK;
 
 	if (*p->missing || haul_failed(beneath_stat_at(p->root_fd, name, &there)))
 		return HAUL_OK;
@@ -162,9 +177,9 @@ static haul_status check_taken(const struct move_places *p, const struct move_so
 	if (p->rule == MOVE_REPLACE && s->name &&
 	    (link_leads_to(s->dir_fd, s->name, &there) || link_leads_to(p->root_fd, name, &s->facts)))
 		return refuse(fault, s->spec->text, "and what stands where it would land are one and the same file");
-	if (there.kind == ENTRY_DIRECTORY && haul_ok(local_place_holds(&there, s->dir_fd, &holds)) && holds)
-		return refuse(fault, s->spec->text, "lies in the directory that stands where it would land");
-	return HAUL_OK;
+	if (there.kind == ENTRY_DIRECTORY)
+		st = look_inside(s->dir_fd, p->root_fd, name, &holds, fault);
+	return holds ? refuse(fault, s->spec->text, "lies in the directory that stands where it would land") : st;
 }
 
 static haul_status check_source(const struct move_places *p, const struct move_source *s, const char *name,
@@ -173,11 +188,10 @@ static haul_status check_source(const struct move_places *p, const struct move_s
 	bool holds = false;
 
 	if (s->facts.kind == ENTRY_DIRECTORY) {
-		haul_status st = local_place_holds(&s->facts, p->root_fd, &holds);
+		haul_status st = look_inside(p->root_fd, s->dir_fd, s->name, &holds, fault);
 
 		if (haul_failed(st))
-			return haul_fault_set(fault, st, "it could not be found out what the destination lies in: %s",
-					      haul_status_text(st));
+			return st;
 		if (holds)
 			return refuse(fault, s->spec->text, "cannot move into itself");
 	}
@@ -233,7 +247,7 @@ void move_places_close(struct move_places *p)
 	if (p->above_fd >= 0)
 		(void)close(p->above_fd);
 	free(p->made_path);
-	*p = (struct move_places){ .root_fd = -1, .above_fd = -1, .told = p->told };
+	*p = (struct move_places){ .root_fd = -1, .above_fd = -1 };
 }
 
 haul_status move_places_make_root(struct move_places *p, struct haul_fault *fault)

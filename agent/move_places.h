@@ -25,7 +25,6 @@ struct move_places {
 	char *made_path; /* the one that was made, below it, with `made` new directories at its end; owned */
 	unsigned made;
 	enum move_rule rule;
-	size_t told; /* sources that are missing, each told */
 };
 
 /*

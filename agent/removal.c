@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <uv.h>
 
 /* More than cores: most of the time a deletion waits for the file system's journal, not for the processor. */
 enum { THREADS = 16, SHOWN_MAX = 384, COUNTED_MAX = 1000000 /* who is refused wants to know how many */ };
@@ -27,16 +27,14 @@ struct removal {
 	struct local_place *places; /* owned; those that are there */
 	struct tree_target *targets;
 	size_t count;
+	bool is_blind;     /* a place could not be looked at, which may well be there */
 	uint64_t expected; /* entries, 0: unknown */
-	double began_s;
+	uint64_t began_ns;
 };
 
-static double now_s(void)
+static double seconds_of(const struct removal *r)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)(uv_hrtime() - r->began_ns) / 1e9;
 }
 
 static void tell(struct removal *r, int exit_code, enum haul_code code, const char *path, const char *text,
@@ -53,7 +51,8 @@ static void tell(struct removal *r, int exit_code, enum haul_code code, const ch
 
 static bool is_refused(const struct removal *r)
 {
-	return r->reasons & (1u << EXIT_CLASS_USAGE | 1u << EXIT_CLASS_GUARD | 1u << EXIT_CLASS_NOT_ALLOWED);
+	return r->is_blind ||
+	       r->reasons & (1u << EXIT_CLASS_USAGE | 1u << EXIT_CLASS_GUARD | 1u << EXIT_CLASS_NOT_ALLOWED);
 }
 
 static void guard(struct removal *r, const char *path, const char *why, const char *remedy)
@@ -63,6 +62,23 @@ static void guard(struct removal *r, const char *path, const char *why, const ch
 	(void)snprintf(text, sizeof(text), "%s %s: nothing was removed",
 		       haul_escape(path, strlen(path), shown, sizeof(shown)), why);
 	tell(r, EXIT_CLASS_GUARD, HAUL_CODE_GUARD, path, text, remedy);
+}
+
+/* Whether it may be said that nothing is there, for this user: any other failure is no answer. */
+static bool is_missing(haul_status st)
+{
+	return st.code == HAUL_NOT_FOUND.code || st.code == HAUL_NOT_DIRECTORY.code || st.code == HAUL_DENIED.code ||
+	       st.code == HAUL_LINK_IN_PATH.code || st.code == HAUL_LINK_LOOP.code ||
+	       st.code == HAUL_NAME_TOO_LONG.code;
+}
+
+static void cannot_look(struct removal *r, const char *path, const struct haul_fault *fault)
+{
+	char text[HAUL_FAULT_TEXT_MAX + SHOWN_MAX];
+
+	(void)snprintf(text, sizeof(text), "%s: nothing was removed", fault->text);
+	r->is_blind = true;
+	tell(r, exit_class_of(fault->status), fault->status.code, path, text, NULL);
 }
 
 static void open_places(struct removal *r)
@@ -75,6 +91,8 @@ static void open_places(struct removal *r)
 
 		if (st.code == HAUL_USAGE.code)
 			tell(r, EXIT_CLASS_USAGE, st.code, path, fault.text, NULL);
+		else if (haul_failed(st) && !is_missing(st))
+			cannot_look(r, path, &fault);
 		else if (haul_failed(st))
 			tell(r, EXIT_CLASS_NO_SOURCE, st.code, path, fault.text, NULL);
 		else if (p->is_root)
@@ -128,7 +146,7 @@ static void on_tick(void *ctx, const struct tree_totals *so_far)
 	struct removal *r = ctx;
 
 	if (r->obs->on_progress)
-		r->obs->on_progress(r->obs->ctx, so_far->entries, r->expected, now_s() - r->began_s);
+		r->obs->on_progress(r->obs->ctx, so_far->entries, r->expected, seconds_of(r));
 }
 
 static haul_status run_trees(struct removal *r, const struct tree_remover_config *cfg, struct tree_totals *ret_totals)
@@ -254,7 +272,7 @@ static void run_places(struct removal *r, const struct home *h)
 void removal_run(const struct home *h, const struct removal_request *req, const struct removal_observer *obs,
 		 struct transfer_report *ret_report)
 {
-	struct removal r = { .req = req, .obs = obs, .report = ret_report, .began_s = now_s() };
+	struct removal r = { .req = req, .obs = obs, .report = ret_report, .began_ns = uv_hrtime() };
 
 	assert(req->count > 0);
 	r.places = calloc(req->count, sizeof(*r.places));
@@ -271,6 +289,6 @@ void removal_run(const struct home *h, const struct removal_request *req, const 
 	free(r.places);
 	free(r.targets);
 	ret_report->is_dry_run = req->dry_run;
-	ret_report->elapsed_s = now_s() - r.began_s;
+	ret_report->elapsed_s = seconds_of(&r);
 	report_fill_exit(ret_report, r.reasons);
 }

@@ -1,4 +1,5 @@
 /* haul: parse, open the console, run one verb. */
+#include "agent/descriptor_limit.h"
 #include "cli/last_words.h"
 #include "cli/named_files.h"
 #include "cli/run.h"
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
 	(void)setlocale(LC_TIME, "");
 	(void)signal(SIGPIPE, SIG_IGN); /* a reader that leaves is seen as a failed write */
 	(void)signal(SIGXFSZ, SIG_IGN); /* as is a file over the limit: EFBIG */
+	(void)descriptor_limit_raise();
 	last_words_arm(wants_json);
 	console_plain(&console, wants_json);
 	code = run(argc, argv, &console);

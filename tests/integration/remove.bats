@@ -137,6 +137,19 @@ many() { mkdir -p "$1" && (cd "$1" && seq 1 "$2" | xargs touch); }
 	check ! -e day
 }
 
+@test "remove: what cannot be looked at for lack of handles holds up everything; up to the hard limit there is none" {
+	local names=()
+	for i in $(seq 1 60); do
+		echo x >"n$i"
+		names+=("n$i")
+	done
+	(ulimit -n 40 && expect 10 haul remove "${names[@]}")
+	err_has "nothing was removed"
+	check "$(ls -d n* | wc -l)" -eq 60
+	(ulimit -Sn 40 && expect 0 haul remove "${names[@]}")
+	check "$(ls -d n* | wc -l)" -eq 0
+}
+
 @test "remove: what may not be removed is named, stays, and makes exit 3" {
 	need_root
 	need_tool setpriv

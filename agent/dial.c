@@ -5,11 +5,13 @@
  *      ^  |                      |                           |
  *      |  +-- next host <--------+--- next address <---------+ any failure; the best reason is kept
  *      +------ no host left, an answer that settles it, the deadline, or dial_cancel() --> ENDING
+ *      +--<-- backoff -- WAITING: no host left, and the best reason is a connection that was lost
  *
  * Each attempt gets its share of the time that is left, so that a black hole in front does not hide what follows.
  */
 #include "agent/dial.h"
 
+#include "agent/backoff.h"
 #include "agent/dial_fault.h"
 #include "agent/peer_address.h"
 #include "engine/base/escape.h"
@@ -21,7 +23,7 @@
 
 enum { ATTEMPT_MIN_MS = 250, ADDRESSES_PER_HOST_MAX = 16 };
 
-enum dial_state { DIAL_RESOLVING, DIAL_CONNECTING, DIAL_GREETING, DIAL_ENDING };
+enum dial_state { DIAL_RESOLVING, DIAL_CONNECTING, DIAL_GREETING, DIAL_WAITING, DIAL_ENDING };
 
 struct dial {
 	uv_loop_t *loop;
@@ -42,6 +44,7 @@ struct dial {
 	struct control_link *link;
 	uint64_t end_at_ms;
 	uv_timer_t timer; /* starts, retries and ends the dial */
+	struct backoff backoff;
 	struct dial_fault best;
 };
 
@@ -263,9 +266,16 @@ static const struct channel_callbacks dial_channel_callbacks = {
 	.on_end = on_channel_end,
 };
 
+static uint64_t left_ms(const struct dial *d)
+{
+	uint64_t now = uv_now(d->loop);
+
+	return d->end_at_ms > now ? d->end_at_ms - now : 0;
+}
+
 static uint32_t attempt_ms(const struct dial *d)
 {
-	uint64_t now = uv_now(d->loop), left = d->end_at_ms > now ? d->end_at_ms - now : 0;
+	uint64_t left = left_ms(d);
 	uint64_t ways = d->host_count - d->host;
 	uint64_t share;
 
@@ -338,7 +348,28 @@ static void resolve(struct dial *d)
 	}
 }
 
-/* The next address of this host, else the next host, else the end. */
+static void on_again(uv_timer_t *timer)
+{
+	struct dial *d = timer->data;
+
+	(void)uv_timer_start(timer, on_deadline, left_ms(d), 0);
+	d->host = 0;
+	resolve(d);
+}
+
+/* A connection that was lost before anything was said is worth another round; every other reason is final. */
+static bool wait_to_retry(struct dial *d)
+{
+	uint64_t wait_ms;
+
+	if (d->best.fault.status.code != HAUL_CODE_LOST || !backoff_next(&d->backoff, left_ms(d), &wait_ms))
+		return false;
+	d->state = DIAL_WAITING;
+	(void)uv_timer_start(&d->timer, on_again, wait_ms, 0);
+	return true;
+}
+
+/* The next address of this host, else the next host, else the end of this round. */
 static void dial_advance(struct dial *d)
 {
 	if (d->next) {
@@ -348,7 +379,8 @@ static void dial_advance(struct dial *d)
 	uv_freeaddrinfo(d->found);
 	d->found = NULL;
 	if (d->host + 1 >= d->host_count) {
-		dial_end(d);
+		if (!wait_to_retry(d))
+			dial_end(d);
 		return;
 	}
 	d->host++;

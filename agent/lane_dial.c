@@ -1,6 +1,8 @@
 /*
- *   CONNECTING --pin checked--> HELLO --HELLO, LANE_HELLO sent--> JOINING --LANE_OK--> (handed over)
- *        +------------------------+-------------- any failure, cancel -+-------------> ENDING
+ *   CONNECTING --pin checked--> GREETING --HELLO, LANE_HELLO sent, LANE_OK--> (handed over)
+ *     ^      +------------------------+------ any failure, cancel ------------> ENDING
+ *     |      +-- lost, no HELLO yet --+
+ *     +--- backoff -- WAITING <-------+
  *
  * One that is held stays in HELLO until lane_dial_join(). The peer waits 10 s for a first message, so hold_ms is less.
  *
@@ -9,6 +11,7 @@
  */
 #include "agent/lane_dial.h"
 
+#include "agent/backoff.h"
 #include "engine/base/escape.h"
 #include "peer-protocol/control_session.h"
 
@@ -17,20 +20,27 @@
 
 enum { LENGTH_BYTES = 4, GREETING_MAX = 16 * 1024 /* a HELLO or an ERROR; far below a frame's bound */ };
 
-enum lane_dial_state { LANE_DIAL_CONNECTING, LANE_DIAL_GREETING, LANE_DIAL_ENDING };
+enum lane_dial_state { LANE_DIAL_CONNECTING, LANE_DIAL_GREETING, LANE_DIAL_WAITING, LANE_DIAL_ENDING };
 
 struct lane_dial {
 	void (*on_done)(void *ctx, struct channel *channel, haul_status why, const struct haul_fault *fault);
 	void (*on_cancelled)(void *ctx); /* counts once on_done is NULL */
 	void *ctx;
 	enum lane_dial_state state;
+	uv_loop_t *loop;
+	struct tls_config *tls;
+	struct sockaddr_storage address;
+	uint8_t device_id[32];
 	struct msg_lane_hello lane;
 	struct channel *channel;
 	struct control_session *session;
 	struct haul_fault fault; /* of the failure to be told */
-	uv_timer_t timer;
+	uv_timer_t timer;        /* when it has to be joined; WAITING: when to dial again */
+	uint64_t end_at_ms;
 	uint32_t timeout_ms, hold_ms;
+	struct backoff backoff;
 	bool is_held, is_greeted; /* its lane is not known yet; HELLO has come */
+	bool is_closing;          /* the channel of a try that is over */
 	unsigned open_parts;
 	uint8_t frame[LENGTH_BYTES + GREETING_MAX];
 	size_t frame_len;
@@ -55,15 +65,22 @@ static void on_timer_closed(uv_handle_t *handle)
 	part_closed(handle->data);
 }
 
+static void redial_soon(struct lane_dial *d);
+
 static void on_channel_closed(void *ctx)
 {
-	part_closed(ctx);
+	struct lane_dial *d = ctx;
+
+	if (d->state == LANE_DIAL_ENDING)
+		part_closed(d);
+	else
+		redial_soon(d);
 }
 
 static void lane_dial_end(struct lane_dial *d)
 {
+	d->open_parts = d->is_closing ? 2 : 1; /* a lost connection may be on its way out */
 	d->state = LANE_DIAL_ENDING;
-	d->open_parts = 1;
 	if (d->channel) {
 		d->open_parts++;
 		channel_close(d->channel, on_channel_closed, d);
@@ -78,6 +95,18 @@ static void lane_dial_fail(struct lane_dial *d, haul_status why, const struct ha
 	d->fault = *fault;
 	d->fault.status = why;
 	lane_dial_end(d);
+}
+
+/* Nothing has been said: the next try starts once the channel is closed and the backoff is over. */
+static void lose_connection(struct lane_dial *d, haul_status why, const struct haul_fault *fault)
+{
+	d->fault = *fault;
+	d->fault.status = why;
+	d->state = LANE_DIAL_WAITING;
+	(void)uv_timer_stop(&d->timer);
+	d->is_closing = true;
+	channel_close(d->channel, on_channel_closed, d);
+	d->channel = NULL;
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -229,8 +258,15 @@ static void on_writable(void *ctx, struct channel *ch)
 
 static void on_end(void *ctx, struct channel *ch, haul_status why, const struct haul_fault *fault)
 {
+	struct lane_dial *d = ctx;
+
 	(void)ch;
-	lane_dial_fail(ctx, haul_ok(why) ? HAUL_LOST : why, fault);
+	if (haul_ok(why))
+		why = HAUL_LOST;
+	if (why.code == HAUL_CODE_LOST && !d->is_greeted && !d->is_held && d->state != LANE_DIAL_ENDING)
+		lose_connection(d, why, fault);
+	else
+		lane_dial_fail(d, why, fault);
 }
 
 static const struct channel_callbacks lane_dial_callbacks = {
@@ -240,46 +276,94 @@ static const struct channel_callbacks lane_dial_callbacks = {
 	.on_end = on_end,
 };
 
+static haul_status dial(struct lane_dial *d, uint32_t timeout_ms, struct haul_fault *fault)
+{
+	struct channel_connect_config connect = {
+		.tls = d->tls,
+		.address = &d->address,
+		.expect_id = d->device_id,
+		.timeout_ms = timeout_ms,
+	};
+	haul_status st = HAUL_NO_MEMORY;
+
+	d->frame_len = 0;
+	d->session = control_session_new(&(struct control_config){ .role = CONTROL_CLIENT });
+	if (!d->session)
+		return haul_fault_set(fault, st, "no memory for a lane");
+	st = channel_connect(d->loop, &connect, &lane_dial_callbacks, d, &d->channel, fault);
+	if (haul_failed(st)) {
+		control_session_free(d->session);
+		d->session = NULL;
+		return st;
+	}
+	d->state = LANE_DIAL_CONNECTING;
+	return HAUL_OK;
+}
+
+static uint64_t left_ms(const struct lane_dial *d)
+{
+	uint64_t now = uv_now(d->loop);
+
+	return d->end_at_ms > now ? d->end_at_ms - now : 0;
+}
+
+static void on_redial(uv_timer_t *timer)
+{
+	struct lane_dial *d = timer->data;
+	uint64_t left = left_ms(d);
+	struct haul_fault fault;
+	haul_status st = dial(d, (uint32_t)left, &fault);
+
+	if (haul_failed(st))
+		lane_dial_fail(d, st, &fault);
+	else
+		(void)uv_timer_start(timer, on_timeout, left, 0);
+}
+
+static void redial_soon(struct lane_dial *d)
+{
+	uint64_t wait_ms;
+
+	d->is_closing = false;
+	control_session_free(d->session);
+	d->session = NULL;
+	if (backoff_next(&d->backoff, left_ms(d), &wait_ms))
+		(void)uv_timer_start(&d->timer, on_redial, wait_ms, 0);
+	else
+		lane_dial_end(d); /* the fault is there since the loss */
+}
+
 haul_status lane_dial_start(uv_loop_t *loop, const struct lane_dial_config *cfg,
 			    void (*on_done)(void *ctx, struct channel *channel, haul_status why,
 					    const struct haul_fault *fault),
 			    void *ctx, struct lane_dial **ret_dial, struct haul_fault *fault)
 {
-	struct channel_connect_config connect = {
-		.tls = cfg->tls,
-		.address = cfg->address,
-		.expect_id = cfg->device_id,
-		.timeout_ms = cfg->timeout_ms,
-	};
 	struct lane_dial *d = calloc(1, sizeof(*d));
-	haul_status st = HAUL_NO_MEMORY;
+	haul_status st;
 
 	if (!d)
-		return haul_fault_set(fault, st, "no memory for a lane");
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a lane");
 	d->on_done = on_done;
 	d->ctx = ctx;
+	d->loop = loop;
+	d->tls = cfg->tls;
+	d->address = *cfg->address;
+	memcpy(d->device_id, cfg->device_id, sizeof(d->device_id));
 	d->lane = cfg->lane;
 	d->timeout_ms = cfg->timeout_ms;
 	d->hold_ms = cfg->hold_ms;
 	d->is_held = cfg->hold_ms > 0;
-	d->session = control_session_new(&(struct control_config){ .role = CONTROL_CLIENT });
-	if (!d->session) {
-		(void)haul_fault_set(fault, st, "no memory for a lane");
-		goto free_dial;
+	d->end_at_ms = uv_now(loop) + cfg->timeout_ms;
+	st = dial(d, cfg->timeout_ms, fault);
+	if (haul_failed(st)) {
+		free(d);
+		return st;
 	}
-	st = channel_connect(loop, &connect, &lane_dial_callbacks, d, &d->channel, fault);
-	if (haul_failed(st))
-		goto free_dial;
 	(void)uv_timer_init(loop, &d->timer);
 	d->timer.data = d;
 	(void)uv_timer_start(&d->timer, on_timeout, d->is_held ? d->hold_ms : d->timeout_ms, 0);
 	*ret_dial = d;
 	return HAUL_OK;
-
-free_dial:
-	control_session_free(d->session);
-	free(d);
-	return st;
 }
 
 void lane_dial_join(struct lane_dial *d, const struct msg_lane_hello *lane)
@@ -288,6 +372,7 @@ void lane_dial_join(struct lane_dial *d, const struct msg_lane_hello *lane)
 	d->lane = *lane;
 	if (d->state == LANE_DIAL_ENDING)
 		return; /* it has just failed: on_done says so */
+	d->end_at_ms = uv_now(d->loop) + d->timeout_ms;
 	(void)uv_timer_start(&d->timer, on_timeout, d->timeout_ms, 0);
 	if (d->is_greeted)
 		say_lane_hello(d);

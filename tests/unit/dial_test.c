@@ -31,6 +31,7 @@ struct street {
 	haul_status why;
 	struct control_link *server_link;
 	bool is_server_closed;
+	unsigned drops; /* so many connections are closed before anything is said */
 };
 
 static struct street s;
@@ -100,6 +101,11 @@ static void on_channel(void *ctx, struct channel *ch, const uint8_t device_id[32
 
 	(void)ctx;
 	(void)device_id;
+	if (s.drops) {
+		s.drops--;
+		channel_close(ch, NULL, NULL);
+		return;
+	}
 	hello_fill(&hello, "edit1");
 	assert_true(
 	    haul_ok(control_link_open(ch, CONTROL_SERVER, &hello, &server_callbacks, NULL, &s.server_link, NULL)));
@@ -203,6 +209,30 @@ static void a_dead_address_does_not_hide_the_next(void **state)
 	introduce(&s.edit, &s.nas, "nas", s.address);
 	dial("nas:inbox", 5000);
 	assert_string_equal(s.text, "");
+	street_close();
+}
+
+static void a_connection_that_is_lost_at_once_is_made_again(void **state)
+{
+	(void)state;
+	street_open(false);
+	introduce(&s.edit, &s.nas, "nas", s.address);
+	s.drops = 2;
+	dial("nas:inbox", 5000);
+	assert_string_equal(s.text, "");
+	assert_int_equal(s.drops, 0);
+	street_close();
+}
+
+static void one_that_is_always_lost_is_told_in_time(void **state)
+{
+	(void)state;
+	street_open(false);
+	introduce(&s.edit, &s.nas, "nas", s.address);
+	s.drops = 100;
+	dial("nas:inbox", 1000); /* 0.1 + 0.2 + 0.4 s pass, the next wait would be too long */
+	assert_int_equal(s.why.code, HAUL_CODE_LOST);
+	assert_int_equal(s.drops, 100 - 4);
 	street_close();
 }
 
@@ -363,6 +393,8 @@ int main(void)
 		cmocka_unit_test(a_peer_is_reached_by_name),
 		cmocka_unit_test(a_peer_is_reached_by_address),
 		cmocka_unit_test(a_dead_address_does_not_hide_the_next),
+		cmocka_unit_test(a_connection_that_is_lost_at_once_is_made_again),
+		cmocka_unit_test(one_that_is_always_lost_is_told_in_time),
 		cmocka_unit_test(a_misspelt_peer),
 		cmocka_unit_test(a_peer_without_address),
 		cmocka_unit_test(a_peer_that_does_not_know_us),

@@ -51,6 +51,30 @@ static struct lane_dial *dial_lane(void)
 	return d;
 }
 
+static struct lane_dial_config ahead_config(const struct sockaddr_storage *address)
+{
+	return (struct lane_dial_config){
+		.tls = t.edit.tls, .address = address, .device_id = device_id_of(&t.nas), .timeout_ms = 5000
+	};
+}
+
+static void on_pause_over(uv_timer_t *timer)
+{
+	*(bool *)timer->data = true;
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void run_for(uint64_t ms)
+{
+	bool is_over = false;
+	uv_timer_t timer = { .data = &is_over };
+
+	(void)uv_timer_init(&t.loop, &timer);
+	(void)uv_timer_start(&timer, on_pause_over, ms, 0);
+	run_until(&t.loop, &is_over);
+	(void)uv_run(&t.loop, UV_RUN_NOWAIT); /* the timer lies on our stack */
+}
+
 /* The lane's first bytes follow LANE_OK at once, so that they can be in the same read. */
 static void a_lane_is_handed_over_whole(void **state)
 {
@@ -79,6 +103,50 @@ static void a_lane_that_is_refused_says_so(void **state)
 	run_until(&t.loop, &t.server.is_closed);
 }
 
+/* As an agent does that has too many newcomers. */
+static void a_lane_that_is_lost_on_its_way_in_is_dialled_again(void **state)
+{
+	(void)state;
+	t.server.drops = 2;
+	(void)dial_lane();
+	run_until(&t.loop, &t.is_lane_done);
+	assert_int_equal(t.lane_why.code, HAUL_CODE_OK);
+	assert_int_equal(t.server.drops, 0);
+	run_until(&t.loop, &t.server.is_detached);
+	channel_close(t.lane_client, NULL, NULL);
+	channel_parts_free(t.parts);
+}
+
+static void a_lane_that_is_always_lost_says_so_in_time(void **state)
+{
+	struct sockaddr_storage address = town_address();
+	struct lane_dial_config cfg = ahead_config(&address);
+	struct lane_dial *d;
+
+	(void)state;
+	t.server.drops = 100;
+	cfg.timeout_ms = 1000; /* 0.1 + 0.2 + 0.4 s pass, the next wait would be too long */
+	assert_true(haul_ok(lane_dial_start(&t.loop, &cfg, on_lane_dialled, NULL, &d, NULL)));
+	run_until(&t.loop, &t.is_lane_done);
+	assert_int_equal(t.lane_why.code, HAUL_CODE_LOST);
+	assert_int_equal(t.server.drops, 100 - 4);
+}
+
+static void a_lane_that_waits_for_its_next_try_can_be_given_up(void **state)
+{
+	struct side s = { .is_closed = false };
+	struct lane_dial *d;
+
+	(void)state;
+	t.server.drops = 100;
+	d = dial_lane();
+	run_for(250);
+	lane_dial_cancel(d, town_side_closed, &s);
+	run_until(&t.loop, &s.is_closed);
+	assert_false(t.is_lane_done);
+	assert_in_range(t.server.drops, 100 - 3, 100 - 1);
+}
+
 static void a_lane_can_be_given_up(void **state)
 {
 	struct side s = { .is_closed = false };
@@ -91,13 +159,6 @@ static void a_lane_can_be_given_up(void **state)
 
 /* Lanes that are connected before there is a job */
 
-static struct lane_dial_config ahead_config(const struct sockaddr_storage *address)
-{
-	return (struct lane_dial_config){
-		.tls = t.edit.tls, .address = address, .device_id = device_id_of(&t.nas), .timeout_ms = 5000
-	};
-}
-
 static void on_ahead_joined(void *ctx, unsigned number, struct channel_parts *parts)
 {
 	struct channel_parts **ret_parts = ctx;
@@ -105,23 +166,6 @@ static void on_ahead_joined(void *ctx, unsigned number, struct channel_parts *pa
 	assert_int_equal(number, 3);
 	*ret_parts = parts;
 	t.is_lane_done = true;
-}
-
-static void on_pause_over(uv_timer_t *timer)
-{
-	*(bool *)timer->data = true;
-	uv_close((uv_handle_t *)timer, NULL);
-}
-
-static void run_for(uint64_t ms)
-{
-	bool is_over = false;
-	uv_timer_t timer = { .data = &is_over };
-
-	(void)uv_timer_init(&t.loop, &timer);
-	(void)uv_timer_start(&timer, on_pause_over, ms, 0);
-	run_until(&t.loop, &is_over);
-	(void)uv_run(&t.loop, UV_RUN_NOWAIT); /* the timer lies on our stack */
 }
 
 static void a_lane_ahead_says_nothing_until_it_is_taken(void **state)
@@ -208,6 +252,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lane_is_handed_over_whole, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_refused_says_so, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_can_be_given_up, town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_lane_that_is_lost_on_its_way_in_is_dialled_again, town_open,
+						town_close),
+		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_says_so_in_time, town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_lane_that_waits_for_its_next_try_can_be_given_up, town_open,
+						town_close),
 		cmocka_unit_test_setup_teardown(a_lane_ahead_says_nothing_until_it_is_taken, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_ahead_that_is_refused_is_told, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_held_lane_that_nobody_wants_ends, town_open, town_close),

@@ -87,6 +87,11 @@ static void on_server_channel(void *ctx, struct channel *ch, const uint8_t devic
 	struct msg_hello hello;
 
 	(void)ctx;
+	if (t.server.drops) {
+		t.server.drops--;
+		channel_close(ch, NULL, NULL);
+		return;
+	}
 	memcpy(t.server.device, device_id, 32);
 	hello_fill(&hello, "edit1");
 	assert_true(

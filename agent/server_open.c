@@ -99,23 +99,15 @@ static void open_sources(struct session_job *j)
 }
 
 /* The policy follows what our end lies on; what cannot be looked at is unknown. */
-static void look_at(struct session_job *j, int root_fd, const char *path, bool is_first)
+static void look_at(struct session_job *j, int root_fd, const char *path)
 {
-	struct device_facts facts;
 	int fd = -1;
-	haul_status st;
 
 	if (*path && haul_failed(beneath_open(root_fd, path, O_PATH, 0, &fd)))
 		fd = -1;
-	st = device_facts_of(j->book, fd >= 0 ? fd : root_fd, &facts);
+	device_facts_add(j->book, fd >= 0 ? fd : root_fd, &j->device);
 	if (fd >= 0)
 		(void)close(fd);
-	if (haul_failed(st))
-		return;
-	if (is_first)
-		j->device = facts;
-	else
-		device_facts_merge(&j->device, &facts);
 }
 
 static void look_at_device(struct session_job *j)
@@ -123,9 +115,9 @@ static void look_at_device(struct session_job *j)
 	int fd = j->probe_fd >= 0 ? j->probe_fd : j->root_fd >= 0 ? j->root_fd : j->share_fd;
 
 	if (!j->source_count)
-		look_at(j, fd, "", true);
+		look_at(j, fd, "");
 	for (size_t i = 0; i < j->source_count; i++)
-		look_at(j, j->sources[i].root_fd, j->sources[i].path, i == 0);
+		look_at(j, j->sources[i].root_fd, j->sources[i].path);
 	device_facts_set_kind(&j->device, j->m.server_device);
 }
 

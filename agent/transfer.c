@@ -322,6 +322,7 @@ static void transfer_close(struct transfer *t)
 	if (t->root_fd >= 0)
 		(void)close(t->root_fd);
 	dial_trust_free(t->trust);
+	device_book_close(&t->book);
 }
 
 /* A trace that cannot be made is told before anything is touched. */
@@ -365,6 +366,7 @@ void transfer_run(const struct home *h, const struct transfer_request *req, cons
 		transfer_fill_report(&t);
 		return;
 	}
+	device_book_open(&t.book);
 	if (open_trace(&t))
 		start(&t);
 	else

@@ -31,10 +31,9 @@ static unsigned own_cores(void)
 }
 
 /* Of a path that may not be there yet: of the nearest directory above it that is. */
-static haul_status look_at(struct transfer *t, const char *path, struct device_facts *ret_facts)
+static void look_at(struct transfer *t, const char *path, struct device_facts *facts)
 {
 	char *at = strdup(*path ? path : "."), *slash;
-	haul_status st = HAUL_NOT_FOUND;
 	int fd = -1;
 
 	while (at && (fd = open(at, O_PATH | O_CLOEXEC)) < 0 && (slash = strrchr(at, '/')) && slash != at)
@@ -43,10 +42,9 @@ static haul_status look_at(struct transfer *t, const char *path, struct device_f
 		fd = open(*path == '/' ? "/" : ".", O_PATH | O_CLOEXEC);
 	free(at);
 	if (fd < 0)
-		return st;
-	st = device_facts_of(&t->book, fd, ret_facts);
+		return;
+	device_facts_add(&t->book, fd, facts);
 	(void)close(fd);
-	return st;
 }
 
 static enum device_kind said_of(const struct transfer *t, bool is_own)
@@ -56,21 +54,11 @@ static enum device_kind said_of(const struct transfer *t, bool is_own)
 
 void transfer_look_device(struct transfer *t)
 {
-	struct device_facts one;
-
-	device_book_open(&t->book);
 	t->device = (struct device_facts){ .kind = DEVICE_UNKNOWN };
 	if (!t->is_push)
-		(void)look_at(t, t->landing.root, &t->device);
-	for (size_t i = 0, known = 0; t->is_push && i < t->source_count; i++) {
-		if (haul_failed(look_at(t, t->sources[i].path, &one)))
-			continue;
-		if (known++)
-			device_facts_merge(&t->device, &one);
-		else
-			t->device = one;
-	}
-	device_book_close(&t->book);
+		look_at(t, t->landing.root, &t->device);
+	for (size_t i = 0; t->is_push && i < t->source_count; i++)
+		look_at(t, t->sources[i].path, &t->device);
 	device_facts_set_kind(&t->device, said_of(t, true));
 }
 
@@ -113,10 +101,8 @@ void transfer_answer(struct transfer *t, const struct msg_job *job, struct msg_a
 	struct policy_input in;
 	struct policy chosen;
 
-	device_book_open(&t->book);
 	t->other_device = (struct device_facts){ .kind = DEVICE_UNKNOWN };
-	(void)look_at(t, t->landing.root, &t->other_device);
-	device_book_close(&t->book);
+	look_at(t, t->landing.root, &t->other_device);
 	device_facts_set_kind(&t->other_device, said_of(t, false));
 	*ret_accept = (struct msg_accept){ .device = t->other_device.kind, .root_exists = t->root_is_there };
 	device_facts_id(&t->other_device, ret_accept->disk_id);

@@ -260,6 +260,21 @@ haul_status device_facts_of(struct device_book *book, int fd, struct device_fact
 	return st;
 }
 
+void device_facts_add(struct device_book *book, int fd, struct device_facts *facts)
+{
+	struct device_facts one;
+	uint64_t mount_id = 0;
+	dev_t dev = 0;
+
+	if (haul_failed(look_fd(fd, "", &dev, &mount_id)) || dev == facts->dev)
+		return;
+	device_facts_in(&this_machine, book, fd, dev, mount_id, &one);
+	if (facts->dev)
+		device_facts_merge(facts, &one);
+	else
+		*facts = one;
+}
+
 void device_book_open(struct device_book *b)
 {
 	*b = (struct device_book){ .count = 0 };

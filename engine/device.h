@@ -70,6 +70,12 @@ void device_book_close(struct device_book *b);
  */
 HAUL_MUST_USE haul_status device_facts_of(struct device_book *book, int fd, struct device_facts *ret_facts);
 
+/*
+ * Another source of one end: as device_facts_of() while `facts` tells of nothing (dev 0), then merged. What lies on the
+ * file system it tells of is not looked at: that would change nothing. What cannot be looked at is left out.
+ */
+void device_facts_add(struct device_book *book, int fd, struct device_facts *facts);
+
 /* The user knows better. DEVICE_UNKNOWN leaves the facts as they are. */
 void device_facts_set_kind(struct device_facts *d, enum device_kind kind);
 

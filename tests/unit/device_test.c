@@ -525,6 +525,27 @@ static void this_machine_is_told(void **state)
 	assert_string_equal(device_text(&shm, text, 6), "tmpfs");
 }
 
+static void another_source_is_added(void **state)
+{
+	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct device_facts sum = { .dev = 0 }, of_proc;
+
+	(void)state;
+	device_facts_add(NULL, -1, &sum);
+	assert_int_equal(sum.dev, 0);
+	device_facts_add(NULL, proc, &sum);
+	assert_code(device_facts_of(NULL, proc, &of_proc), HAUL_OK);
+	assert_string_equal(sum.file_system, of_proc.file_system);
+	assert_int_equal(sum.dev, of_proc.dev);
+	sum.kind = DEVICE_NVME; /* the same again is not looked at */
+	device_facts_add(NULL, proc, &sum);
+	assert_int_equal(sum.kind, DEVICE_NVME);
+	device_facts_add(NULL, here, &sum); /* another one is */
+	assert_true(sum.kind != DEVICE_NVME || sum.disk_count > 0);
+	close(here);
+	close(proc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +559,7 @@ int main(void)
 		cmocka_unit_test(a_probe_is_a_median_within_bounds),
 		cmocka_unit_test(a_file_is_probed_without_harm),
 		cmocka_unit_test(this_machine_is_told),
+		cmocka_unit_test(another_source_is_added),
 	};
 
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);

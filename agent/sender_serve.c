@@ -381,33 +381,43 @@ static int by_place(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* Small files are read in the order of their inodes, which is about the order in which they lie. NULL: no memory. */
-static struct send_wish *sort_wishes(struct sender *s, const struct msg_want *m)
+/* Small files are read in the order of their inodes, which is about the order in which they lie. */
+static haul_status want_by_place(struct sender *s, const struct msg_want *m, struct send_pack **pack)
 {
 	struct send_wish *wishes = calloc(m->want_count, sizeof(*wishes));
+	haul_status st = HAUL_OK;
 
 	if (!wishes)
-		return NULL;
+		return HAUL_NO_MEMORY;
 	for (size_t i = 0; i < m->want_count; i++) {
 		const struct send_entry *e = index_map_get(&s->window, m->wants[i].entry);
 
 		wishes[i] = (struct send_wish){ &m->wants[i], e ? e->facts.inode : 0 };
 	}
+	qsort(wishes, m->want_count, sizeof(*wishes), by_place);
+	for (size_t i = 0; i < m->want_count && haul_ok(st); i++)
+		st = want_one(s, wishes[i].want, pack);
+	free(wishes);
+	return st;
+}
+
+static haul_status want_all(struct sender *s, const struct msg_want *m, struct send_pack **pack)
+{
+	haul_status st = HAUL_OK;
+
 	if (s->cfg.order == ORDER_PHYSICAL)
-		qsort(wishes, m->want_count, sizeof(*wishes), by_place);
-	return wishes;
+		return want_by_place(s, m, pack);
+	for (size_t i = 0; i < m->want_count && haul_ok(st); i++)
+		st = want_one(s, &m->wants[i], pack);
+	return st;
 }
 
 void sender_wants(struct sender *s, const struct msg_want *m)
 {
-	struct send_wish *wishes = sort_wishes(s, m);
 	struct send_pack *pack = NULL;
 	struct haul_fault fault = { 0 };
-	haul_status st = wishes ? HAUL_OK : HAUL_NO_MEMORY;
+	haul_status st = want_all(s, m, &pack);
 
-	for (size_t i = 0; i < m->want_count && haul_ok(st); i++)
-		st = want_one(s, wishes[i].want, &pack);
-	free(wishes);
 	if (haul_ok(st) && pack) {
 		block_queue_add_pack(&s->queue, pack);
 		pack = NULL;

@@ -37,16 +37,17 @@ void copy_begin(struct lane *l)
 void copy_meter(struct lane *l, const struct lane_turn *turn, unsigned requests)
 {
 	struct lane_turn from = *turn, to = *turn;
+	unsigned writes = l->engine ? engine_pending(l->engine, true) : 0;
 
 	to.waits_for = LANE_WAITS_FOR_WORK;
-	if (turn->waits_for == LANE_WAITS_FOR_DISK && 2 * l->writes > requests) {
+	if (turn->waits_for == LANE_WAITS_FOR_DISK && 2 * writes > requests) {
 		from.waits_for = LANE_WAITS_FOR_PEER;
 		to.waits_for = LANE_WAITS_FOR_DISK;
 	}
 	from.if_over = from.waits_for;
 	to.if_over = to.waits_for;
-	from.disk = requests > l->writes ? DISK_BUSY : turn->disk;
-	to.disk = l->writes ? DISK_BUSY : DISK_NO_INPUT;
+	from.disk = requests > writes ? DISK_BUSY : turn->disk;
+	to.disk = writes ? DISK_BUSY : DISK_NO_INPUT;
 	lane_meter_turn(&l->meter, &from);
 	lane_meter_turn(&l->sink_meter, &to);
 }
@@ -174,8 +175,7 @@ static bool is_running(const struct lane *l)
 /* In phases, for one disk at both ends: nothing is written while anything is read (send_fill() sees to the rest). */
 static bool may_write(const struct lane *l, const struct send_block *b)
 {
-	return !l->job->is_phased || !b->block || b->header.type != LANE_BLOCK ||
-	       engine_in_flight(l->engine) == l->writes;
+	return !l->job->is_phased || !b->block || b->header.type != LANE_BLOCK || !engine_pending(l->engine, false);
 }
 
 /* False: nothing more now. */

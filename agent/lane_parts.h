@@ -76,7 +76,6 @@ struct lane {
 	bool is_copying;         /* copy_pump() is at work */
 	/* where the time goes */
 	struct lane_meter meter, sink_meter; /* the latter: of a lane that copies, for its receiving end */
-	unsigned writes;                     /* in flight, of all requests */
 	uint64_t moved;                      /* grows whenever something went on, by the bytes where bytes went */
 	uint64_t arrived;                    /* receiving: blocks, leaves, packs, digests */
 	struct thread_cpu cpu_at_start;

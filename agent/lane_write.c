@@ -24,7 +24,6 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 {
 	struct recv_block *b = list_item(op, struct recv_block, op);
 
-	b->lane->writes--;
 	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
 	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
 		b->report->type = LANE_FILE_FAILED;
@@ -62,7 +61,6 @@ static void write_runs(struct recv_block *b)
 			continue;
 		}
 		b->writes_left++;
-		l->writes++;
 		l->in_work++;
 	}
 	if (--b->writes_left == 0)

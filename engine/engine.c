@@ -263,6 +263,11 @@ unsigned engine_in_flight(const struct engine *e)
 	return e->in_flight;
 }
 
+unsigned engine_pending(const struct engine *e, bool is_write)
+{
+	return e->kinds[is_write].pending;
+}
+
 bool engine_has_room(const struct engine *e, bool is_write)
 {
 	return e->kinds[is_write].pending < e->kinds[is_write].depth.now;

@@ -81,6 +81,9 @@ unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned m
 
 unsigned engine_in_flight(const struct engine *e);
 
+/* Of these, the reads or the writes. */
+unsigned engine_pending(const struct engine *e, bool is_write);
+
 /* Whether another request of that kind would go to the disk at once. What is asked for later can be chosen better. */
 bool engine_has_room(const struct engine *e, bool is_write);
 

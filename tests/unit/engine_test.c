@@ -221,6 +221,7 @@ static void depth_is_a_bound(void **state)
 	write_one(&x, MIB, 0);
 	for (unsigned i = 0; i < DEPTH; i++) {
 		assert_int_equal(engine_in_flight(x.engine), i);
+		assert_int_equal(engine_pending(x.engine, false), i);
 		assert_code(engine_read(x.engine, &x.file, x.block->data + i * MIB, 4096, i * 4096, &x), HAUL_OK);
 	}
 	assert_code(engine_read(x.engine, &x.file, x.block->data, 4096, 0, &x), HAUL_BUSY);
@@ -232,6 +233,8 @@ static void depth_is_a_bound(void **state)
 		wait_event(x.engine);
 		n += engine_drain(x.engine, done + n, DEPTH + 1 - n);
 		assert_int_equal(engine_in_flight(x.engine), DEPTH - n);
+		assert_int_equal(engine_pending(x.engine, false), DEPTH - n);
+		assert_int_equal(engine_pending(x.engine, true), 0);
 	}
 	for (unsigned i = 0; i < DEPTH; i++)
 		assert_pattern(x.block->data + i * MIB, i * 4096, 4096);

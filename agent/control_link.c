@@ -11,11 +11,12 @@
  */
 #include "agent/control_link_impl.h"
 
+#include "agent/thread_cpu.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { REFUSE_MS = 1000, FINISH_MS = 10000, DETACH_RETRY_MS = 5 };
 
@@ -215,8 +216,6 @@ static const struct channel_callbacks link_channel_callbacks = {
 
 void hello_fill(struct msg_hello *ret_hello, const char *your_name)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
 	*ret_hello = (struct msg_hello){
 		.version_min = PROTOCOL_VERSION,
 		.version_max = PROTOCOL_VERSION,
@@ -225,7 +224,7 @@ void hello_fill(struct msg_hello *ret_hello, const char *your_name)
 		.digest_bytes = 16,
 		.block_min = 1024 * 1024,
 		.block_max = 16 * 1024 * 1024,
-		.cores = cores > 0 ? (uint32_t)cores : 1,
+		.cores = own_cores(),
 		.lanes_max = LANES_MAX,
 		.software = { "haul " HAUL_VERSION, sizeof("haul " HAUL_VERSION) - 1 },
 	};

@@ -7,6 +7,7 @@
 
 #include "agent/diagnose_verdict.h"
 #include "agent/exit_class.h"
+#include "agent/thread_cpu.h"
 #include "certs/identity.h"
 
 #include <stdarg.h>
@@ -85,13 +86,6 @@ void diagnose_tell_error(struct diagnosis *d, haul_status st, const char *side, 
 		d->obs->on_error(d->obs->ctx, &p);
 }
 
-enum engine_backend diagnose_backend(const char *name)
-{
-	if (name && !strcmp(name, "ring"))
-		return ENGINE_RING;
-	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
-}
-
 /* ---- the run ---- */
 
 static void judge(struct diagnosis *d)
@@ -158,10 +152,9 @@ void diagnose_run(const struct home *h, const struct diagnose_request *req, cons
 {
 	struct diagnosis d = { .home = h, .req = req, .obs = obs, .report = ret_report, .dir_fd = -1, .source_fd = -1 };
 	struct sigaction catch = { .sa_handler = on_signal }, old[SIGNALS];
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t started_ns = uv_hrtime();
 
-	*ret_report = (struct diagnose_report){ .has_peer = req->peer, .cores = cores < 1 ? 1 : (unsigned)cores };
+	*ret_report = (struct diagnose_report){ .has_peer = req->peer, .cores = own_cores() };
 	diagnose_stop_signal = 0;
 	for (size_t i = 0; i < SIGNALS; i++)
 		(void)sigaction(signal_numbers[i], &catch, &old[i]);

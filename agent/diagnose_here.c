@@ -25,7 +25,7 @@
 static struct measure_config measure_config(const struct diagnosis *d, double seconds)
 {
 	return (struct measure_config){ .seconds = seconds,
-					.backend = diagnose_backend(d->req->backend),
+					.backend = engine_backend_of(d->req->backend),
 					.direct = (enum direct_mode)d->req->direct,
 					.stop = &diagnose_stop_signal };
 }

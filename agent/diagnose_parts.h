@@ -52,7 +52,6 @@ void diagnose_row_measured(struct diagnosis *d, enum diagnose_stage stage, const
 void diagnose_row_missing(struct diagnosis *d, enum diagnose_stage stage, const char *fmt, ...) HAUL_PRINTF(3, 4);
 bool diagnose_is_stopped(struct diagnosis *d); /* by a signal, or the peer cannot be reached */
 void diagnose_tell_error(struct diagnosis *d, haul_status st, const char *side, const char *text, const char *remedy);
-enum engine_backend diagnose_backend(const char *name);
 
 /* diagnose_here.c */
 bool diagnose_open_here(struct diagnosis *d); /* what was named; false: told */

@@ -150,7 +150,7 @@ static struct probe_config probe_config(const struct diagnosis *d)
 				      .block_bytes = d->req->block_bytes,
 				      .bandwidth_bytes_per_s = d->req->bandwidth_bytes_per_s,
 				      .connect_timeout_ms = d->req->connect_timeout_ms,
-				      .backend = diagnose_backend(d->req->backend),
+				      .backend = engine_backend_of(d->req->backend),
 				      .direct = (enum direct_mode)d->req->direct,
 				      .trace = d->trace,
 				      .stop = &diagnose_stop_signal };

@@ -70,6 +70,17 @@ haul_status job_settle(struct job_totals *t, struct job_digest *digest, uint64_t
 	return st;
 }
 
+void job_follow_policy(struct job_config *cfg, const struct policy *p, bool is_sender)
+{
+	cfg->lane.blocks_per_lane = p->blocks_per_lane;
+	cfg->lane.read = p->read;
+	cfg->lane.write = p->write;
+	cfg->lane.is_phased = p->is_phased;
+	cfg->direct = is_sender ? p->read_direct : p->write_direct;
+	cfg->order = p->order;
+	cfg->run_bytes = p->run_bytes;
+}
+
 unsigned job_trace(const struct job_config *cfg, bool is_source)
 {
 	const struct trace_job_facts facts = { .is_source = is_source,

@@ -112,6 +112,9 @@ struct job_config {
 	void *ctx;
 };
 
+/* How the job drives its disks; lanes and length of blocks are those that both ends agreed on, and the caller's. */
+void job_follow_policy(struct job_config *cfg, const struct policy *p, bool is_sender);
+
 /* The job's line in the trace, if there is one; its number there. */
 unsigned job_trace(const struct job_config *cfg, bool is_source);
 

@@ -27,6 +27,8 @@
 #include "peer-protocol/lane_frame.h"
 #include "peer-protocol/message.h"
 
+#define LANE_RECORDS_MAX (UINT64_C(1) << 24) /* of a connection and direction (docs/PROTOCOL.md "retirement") */
+
 enum lane_role { LANE_SENDS, LANE_RECEIVES };
 
 enum lane_report_type {

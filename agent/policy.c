@@ -129,21 +129,20 @@ static void choose_blocks(const struct policy_input *in, struct policy *p)
 	p->blocks_per_lane = blocks;
 }
 
-static struct policy_depth depth_of(enum device_kind kind, unsigned blocks)
+static struct engine_depth depth_of(enum device_kind kind, unsigned blocks)
 {
 	switch (kind) {
 	case DEVICE_ROTATIONAL:
-		return (struct policy_depth){ 2, 4 < blocks ? 4 : blocks };
+		return (struct engine_depth){ 2, 4 < blocks ? 4 : blocks };
 	case DEVICE_SSD:
 	case DEVICE_NVME:
-		return (struct policy_depth){ blocks, blocks };
 	case DEVICE_MEMORY: /* nothing seeks or queues */
-		return (struct policy_depth){ blocks, blocks };
+		return (struct engine_depth){ blocks, blocks };
 	case DEVICE_NETWORK:
 	case DEVICE_UNKNOWN:
 		break;
 	}
-	return (struct policy_depth){ (blocks + 1) / 2, blocks };
+	return (struct engine_depth){ (blocks + 1) / 2, blocks };
 }
 
 static enum direct_mode direct_of(const struct policy_input *in, enum device_kind kind)
@@ -168,7 +167,7 @@ void policy_choose(const struct policy_input *in, struct policy *ret_policy)
 	if (in->source.kind == DEVICE_ROTATIONAL && in->destination.kind == DEVICE_ROTATIONAL && in->is_same_device)
 		p.is_phased = true;
 	if (p.is_phased)
-		p.read = p.write = (struct policy_depth){ p.blocks_per_lane, p.blocks_per_lane };
+		p.read = p.write = (struct engine_depth){ p.blocks_per_lane, p.blocks_per_lane };
 	p.read_direct = direct_of(in, in->source.kind);
 	p.write_direct = direct_of(in, in->destination.kind);
 	*ret_policy = p;
@@ -194,7 +193,7 @@ static const char *direct_text(enum direct_mode mode)
 	return "through the page cache";
 }
 
-static const char *depth_text(const struct policy_depth *d, const char *what, char *ret_text, size_t cap)
+static const char *depth_text(const struct engine_depth *d, const char *what, char *ret_text, size_t cap)
 {
 	if (d->first == d->most)
 		(void)snprintf(ret_text, cap, "%u %s of a lane in flight", d->most, what);

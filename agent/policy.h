@@ -14,13 +14,14 @@
 #define HAUL_AGENT_POLICY_H
 
 #include "engine/base/device_kind.h"
-#include "engine/disk_file.h"
+#include "engine/engine.h"
 
 #include <stddef.h>
 
 enum {
 	POLICY_BLOCKS_LEAST = 4, /* of a lane (docs/PROTOCOL.md "Admission") */
 	POLICY_TEXT_MAX = 256,
+	POLICY_BUDGET_BYTES = 256 * 1024 * 1024, /* of a client, for the blocks of all lanes */
 };
 
 struct policy_end {
@@ -43,11 +44,6 @@ enum policy_order {
 	ORDER_PHYSICAL,  /* as they lie on the disk: first extent, else inode */
 };
 
-/* Requests in flight of one lane: where to begin, where to end. Equal: does not adapt. */
-struct policy_depth {
-	unsigned first, most;
-};
-
 struct policy {
 	unsigned lanes;
 	const char *lanes_why; /* static storage */
@@ -57,7 +53,7 @@ struct policy {
 	const char *block_why;
 	uint32_t block_most; /* what to wish for while the other end is not known; at least block_bytes */
 	unsigned blocks_per_lane;
-	struct policy_depth read, write; /* at the source, at the destination */
+	struct engine_depth read, write; /* of one lane, at the source, at the destination; equal: does not adapt */
 	enum policy_order order;
 	uint64_t
 	    run_bytes;  /* of big files, then of small ones, before the other kind has its turn; 0: one block each */

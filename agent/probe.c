@@ -12,22 +12,19 @@
 #include "agent/rate_limit.h"
 #include "agent/receiver.h"
 #include "agent/sender.h"
+#include "agent/thread_cpu.h"
 #include "engine/device.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 enum {
 	LEAVE_MS = 1000,
 	TICK_MS = 50,
 	SILENCE_MS = 30 * 1000,
-	BUDGET_BYTES = 256 * 1024 * 1024,
 };
-
-#define LANE_RECORDS_MAX (UINT64_C(1) << 24)
 
 enum probe_state { PROBE_DIALING, PROBE_ASKING, PROBE_RUNNING, PROBE_LEAVING };
 
@@ -200,18 +197,16 @@ static void choose(struct probe *p, unsigned lanes, uint32_t block_bytes, enum d
 					 .lanes = lanes,
 					 .block_bytes = block_bytes,
 					 .direct = p->cfg->direct,
-					 .budget_bytes = BUDGET_BYTES };
+					 .budget_bytes = POLICY_BUDGET_BYTES };
 
 	policy_choose(&in, &p->policy);
 }
 
 static void job_config(struct probe *p, const struct msg_accept *m, struct job_config *cfg)
 {
-	const struct policy *policy = &p->policy;
-
 	choose(p, m->lanes, m->block_bytes, m->device, device_ids_equal(p->disk_id, m->disk_id));
 	p->limit.bytes_per_s = p->cfg->bandwidth_bytes_per_s;
-	block_budget_open(&p->budget, BUDGET_BYTES);
+	block_budget_open(&p->budget, POLICY_BUDGET_BYTES);
 	*cfg = (struct job_config){
 		.loop = &p->loop,
 		.mailbox = &p->mailbox,
@@ -220,10 +215,6 @@ static void job_config(struct probe *p, const struct msg_accept *m, struct job_c
 		.lanes = m->lanes,
 		.lane = { .is_client = true,
 			  .block_bytes = m->block_bytes,
-			  .blocks_per_lane = policy->blocks_per_lane,
-			  .read = { policy->read.first, policy->read.most },
-			  .write = { policy->write.first, policy->write.most },
-			  .is_phased = policy->is_phased,
 			  .backend = p->cfg->backend,
 			  .budget = &p->budget,
 			  .limit = &p->limit,
@@ -233,13 +224,11 @@ static void job_config(struct probe *p, const struct msg_accept *m, struct job_c
 			  .address = p->address,
 			  .connect_timeout_ms = p->cfg->connect_timeout_ms },
 		.scratch_dir = p->cfg->home->state_dir,
-		.direct = p->cfg->is_push ? policy->read_direct : policy->write_direct,
-		.order = policy->order,
-		.run_bytes = policy->run_bytes,
 		.probe = { .bytes = p->cfg->bytes, .fd = p->cfg->source_fd },
 		.cb = { .on_entry = on_entry, .on_explain = on_explain, .on_end = on_job_end },
 		.ctx = p,
 	};
+	job_follow_policy(cfg, &p->policy, p->cfg->is_push);
 	memcpy(cfg->lane.session_id, m->session_id, sizeof(m->session_id));
 	memcpy(cfg->lane.peer_id, p->device_id, sizeof(p->device_id));
 }
@@ -437,11 +426,10 @@ haul_status probe_run(const struct probe_config *cfg, struct probe_result *ret_r
 					  .place = cfg->place,
 					  .timeout_ms = cfg->connect_timeout_ms };
 	struct probe p = { .cfg = cfg, .result = ret_result, .status = HAUL_OK };
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	haul_status st;
 	int err;
 
-	*ret_result = (struct probe_result){ .cores = cores < 1 ? 1 : (unsigned)cores };
+	*ret_result = (struct probe_result){ .cores = own_cores() };
 	st = open_loop(&p);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "out of memory");

@@ -6,11 +6,11 @@
 
 #include "agent/listener.h"
 #include "agent/serve_ask.h"
+#include "agent/thread_cpu.h"
 #include "engine/base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { JOIN_MS = 30000 };
 
@@ -21,13 +21,6 @@ static uint32_t join_ms(void)
 	unsigned long ms = asked ? strtoul(asked, NULL, 10) : 0;
 
 	return ms > 0 && ms < JOIN_MS ? (uint32_t)ms : JOIN_MS;
-}
-
-static unsigned own_cores(void)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cores < 1 ? 1 : (unsigned)cores;
 }
 
 void server_open(struct server *s)

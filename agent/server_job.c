@@ -22,8 +22,6 @@ enum {
 
 static void session_stop_job_for(struct server_session *s, const struct haul_fault *fault);
 
-#define LANE_RECORDS_MAX (UINT64_C(1) << 24)
-
 static void free_source(struct scan_source *s, int share_fd)
 {
 	if (s->root_fd >= 0 && s->root_fd != share_fd)
@@ -135,17 +133,9 @@ static void on_explain(void *ctx, const char *text)
 	session_note(ctx, text);
 }
 
-static enum engine_backend backend_of(const char *name)
-{
-	if (name && !strcmp(name, "ring"))
-		return ENGINE_RING;
-	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
-}
-
 static void job_config(struct server_session *s, struct job_config *cfg)
 {
 	struct session_job *j = s->job;
-	const struct policy *p = &j->policy;
 
 	*cfg = (struct job_config){
 		.loop = s->server->loop,
@@ -154,26 +144,20 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.verb = j->m.verb,
 		.flags = j->m.flags,
 		.modify_window_ns = j->m.modify_window_ns,
-		.lanes = p->lanes,
-		.lanes_most = p->lanes + p->more_lanes,
-		.lane = { .block_bytes = p->block_bytes,
-			  .blocks_per_lane = p->blocks_per_lane,
-			  .read = { p->read.first, p->read.most },
-			  .write = { p->write.first, p->write.most },
-			  .is_phased = p->is_phased,
-			  .backend = backend_of(s->server->backend),
+		.lanes = j->policy.lanes,
+		.lanes_most = j->policy.lanes + j->policy.more_lanes,
+		.lane = { .block_bytes = j->policy.block_bytes,
+			  .backend = engine_backend_of(s->server->backend),
 			  .budget = &s->server->budget,
 			  .trace = s->server->trace,
 			  .records_max = LANE_RECORDS_MAX,
 			  .connect_timeout_ms = 10000 },
 		.scratch_dir = s->server->home->state_dir,
-		.direct = j->m.direction == JOB_PULL ? p->read_direct : p->write_direct,
-		.order = p->order,
-		.run_bytes = p->run_bytes,
 		.probe = { .bytes = j->m.probe_bytes, .fd = j->probe_fd, .is_to_disk = j->m.flags & JOB_TO_DISK },
 		.cb = { .on_end = on_job_end, .on_explain = j->m.flags & JOB_NOTES ? on_explain : NULL },
 		.ctx = s,
 	};
+	job_follow_policy(cfg, &j->policy, j->m.direction == JOB_PULL);
 	memcpy(cfg->lane.session_id, j->session_id, sizeof(j->session_id));
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 void thread_cpu_now(struct thread_cpu *ret_cpu)
 {
@@ -33,4 +34,11 @@ uint64_t process_cpu_ms(void)
 
 	(void)getrusage(RUSAGE_SELF, &used);
 	return ms_of(&used.ru_utime) + ms_of(&used.ru_stime);
+}
+
+unsigned own_cores(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores < 1 ? 1 : (unsigned)cores;
 }

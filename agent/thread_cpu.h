@@ -1,4 +1,4 @@
-/* What the kernel says a thread or the process has used of the cores. Any thread, about itself. */
+/* The machine's cores, and what the kernel says a thread or the process has used of them. Any thread, about itself. */
 #ifndef HAUL_AGENT_THREAD_CPU_H
 #define HAUL_AGENT_THREAD_CPU_H
 
@@ -14,5 +14,8 @@ void thread_cpu_now(struct thread_cpu *ret_cpu);
 
 /* Of the process with all its threads, user and system, milliseconds. */
 uint64_t process_cpu_ms(void);
+
+/* Cores of this machine that are online; at least 1. */
+unsigned own_cores(void);
 
 #endif

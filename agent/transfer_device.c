@@ -4,6 +4,7 @@
  */
 #include "agent/transfer_parts.h"
 
+#include "agent/thread_cpu.h"
 #include "engine/base/escape.h"
 
 #include <fcntl.h>
@@ -20,14 +21,7 @@ void transfer_note(struct transfer *t, const struct msg_note *note)
 
 bool transfer_fits(unsigned lanes, uint32_t block_bytes)
 {
-	return block_cost(block_bytes) * POLICY_BLOCKS_LEAST * lanes <= TRANSFER_BUDGET_BYTES;
-}
-
-static unsigned own_cores(void)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cores < 1 ? 1 : (unsigned)cores;
+	return block_cost(block_bytes) * POLICY_BLOCKS_LEAST * lanes <= POLICY_BUDGET_BYTES;
 }
 
 /* Of a path that may not be there yet: of the nearest directory above it that is. */
@@ -74,7 +68,7 @@ static struct policy_input input(const struct transfer *t, enum device_kind peer
 				      .lanes = t->req->lanes,
 				      .block_bytes = t->req->block_bytes,
 				      .direct = (enum direct_mode)t->req->direct,
-				      .budget_bytes = TRANSFER_BUDGET_BYTES };
+				      .budget_bytes = POLICY_BUDGET_BYTES };
 }
 
 void transfer_wish(struct transfer *t, struct msg_job *job)

@@ -81,7 +81,7 @@ static haul_status accept_job(struct transfer_local *l, const struct msg_job *jo
 	transfer_fill_config(t, &m.accept, &cfg.job);
 	cfg.root_fd = cfg.private_fd = t->root_fd;
 	cfg.job.link = l->link;
-	cfg.job.direct = t->policy.write_direct;
+	job_follow_policy(&cfg.job, &t->policy, false);
 	cfg.job.cb = (struct job_callbacks){ .on_explain = on_explain, .on_end = on_end };
 	cfg.job.ctx = l;
 	cfg.may_clone = t->req->proof == TRANSFER_PROOF_ANY;

@@ -40,7 +40,6 @@ enum {
 	TRANSFER_TICK_MS = 250,
 	TRANSFER_LEAVE_MS = 1500,
 	TRANSFER_SHOWN_MAX = 1024,
-	TRANSFER_BUDGET_BYTES = 256 * 1024 * 1024, /* for the blocks of all lanes */
 };
 
 struct transfer {

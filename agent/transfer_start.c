@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define LOCAL_SHARE "here" /* what JOB says where both ends are one process: the message wants a name */
-#define LANE_RECORDS_MAX (UINT64_C(1) << 24) /* docs/PROTOCOL.md "retirement"; HAUL_LANE_RECORDS makes it smaller */
 
 static char *join(const char *dir, const char *name)
 {
@@ -349,14 +348,7 @@ static void on_explain(void *ctx, const char *text)
 	transfer_explain(ctx, "%s", text);
 }
 
-static enum engine_backend backend_of(const char *name)
-{
-	if (name && !strcmp(name, "ring"))
-		return ENGINE_RING;
-	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
-}
-
-/* Smaller for tests of the retirement of lanes; never larger. */
+/* HAUL_LANE_RECORDS makes it smaller, for tests of the retirement of lanes; never larger. */
 static uint64_t records_max(void)
 {
 	const char *asked = getenv("HAUL_LANE_RECORDS");
@@ -367,10 +359,8 @@ static uint64_t records_max(void)
 
 void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *cfg)
 {
-	const struct policy *p = &t->policy;
-
 	t->limit.bytes_per_s = t->req->bandwidth_bytes_per_s;
-	block_budget_open(&t->budget, TRANSFER_BUDGET_BYTES);
+	block_budget_open(&t->budget, POLICY_BUDGET_BYTES);
 	*cfg = (struct job_config){
 		.loop = &t->loop,
 		.mailbox = &t->mailbox,
@@ -382,11 +372,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.lanes_most = m->lanes + m->more_lanes,
 		.lane = { .is_client = true,
 			  .block_bytes = m->block_bytes,
-			  .blocks_per_lane = p->blocks_per_lane,
-			  .read = { p->read.first, p->read.most },
-			  .write = { p->write.first, p->write.most },
-			  .is_phased = p->is_phased,
-			  .backend = backend_of(t->req->backend),
+			  .backend = engine_backend_of(t->req->backend),
 			  .budget = &t->budget,
 			  .limit = &t->limit,
 			  .trace = t->trace,
@@ -395,9 +381,6 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 			  .address = t->address,
 			  .connect_timeout_ms = t->req->connect_timeout_ms },
 		.scratch_dir = t->home->state_dir,
-		.direct = t->is_push ? p->read_direct : p->write_direct,
-		.order = p->order,
-		.run_bytes = p->run_bytes,
 		.cb = { .on_entry = transfer_on_entry,
 			.on_problem = transfer_on_problem,
 			.on_explain = on_explain,
@@ -405,6 +388,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 			.on_end = on_job_end },
 		.ctx = t,
 	};
+	job_follow_policy(cfg, &t->policy, t->is_push);
 	memcpy(cfg->lane.session_id, m->session_id, sizeof(m->session_id));
 	memcpy(cfg->lane.peer_id, t->device_id, sizeof(t->device_id));
 }

@@ -65,15 +65,6 @@ static void usage(void)
 	exit(2);
 }
 
-static enum engine_backend backend_of(const char *name)
-{
-	if (strcmp(name, "ring") == 0)
-		return ENGINE_RING;
-	if (strcmp(name, "threads") == 0)
-		return ENGINE_THREADS;
-	return ENGINE_AUTO;
-}
-
 static void take_option(struct bench *b, int option)
 {
 	switch (option) {
@@ -87,7 +78,7 @@ static void take_option(struct bench *b, int option)
 		b->depth = (unsigned)strtoul(optarg, NULL, 0);
 		return;
 	case 'e':
-		b->backend = backend_of(optarg);
+		b->backend = engine_backend_of(optarg);
 		return;
 	case 'c':
 		b->mode = DIRECT_NEVER;

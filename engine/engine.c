@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -276,6 +277,13 @@ bool engine_has_room(const struct engine *e, bool is_write)
 unsigned engine_depth_now(const struct engine *e, bool is_write)
 {
 	return e->kinds[is_write].depth.now;
+}
+
+enum engine_backend engine_backend_of(const char *name)
+{
+	if (name && !strcmp(name, "ring"))
+		return ENGINE_RING;
+	return name && !strcmp(name, "threads") ? ENGINE_THREADS : ENGINE_AUTO;
 }
 
 const char *engine_backend_text(const struct engine *e)

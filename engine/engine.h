@@ -90,6 +90,9 @@ bool engine_has_room(const struct engine *e, bool is_write);
 /* Requests of one kind that the disk is given at once, now. */
 unsigned engine_depth_now(const struct engine *e, bool is_write);
 
+/* As people name them: "ring", "threads"; all else, NULL too: ENGINE_AUTO. Any thread. */
+enum engine_backend engine_backend_of(const char *name);
+
 /* "io_uring" or "threads (io_uring is not permitted here)". Static or engine-owned storage. */
 const char *engine_backend_text(const struct engine *e);
 

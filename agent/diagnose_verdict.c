@@ -19,30 +19,13 @@ static bool is_cpu(enum transfer_limit limit)
 	return limit == LIMIT_SOURCE_CPU || limit == LIMIT_DESTINATION_CPU;
 }
 
-/* The part that the others waited for; LIMIT_NONE: none. */
-static enum transfer_limit most_waited_for(const struct limit_facts *facts, double *ret_share)
-{
-	enum transfer_limit limit = LIMIT_NONE;
-	double shares[LIMIT_KINDS], most = 0;
-
-	limit_shares(facts, shares);
-	for (unsigned i = LIMIT_NONE + 1; i < LIMIT_KINDS; i++) {
-		if (shares[i] > most) {
-			limit = (enum transfer_limit)i;
-			most = shares[i];
-		}
-	}
-	*ret_share = most;
-	return limit;
-}
-
 static void judge_whole(const struct diagnose_facts *f, struct diagnose_verdict *v)
 {
 	const struct limit_facts facts = { .source = f->source,
 					   .destination = f->destination,
 					   .elapsed_s = f->whole_s };
 
-	v->limit = most_waited_for(&facts, &v->share);
+	v->limit = limit_narrowest(&facts, &v->share);
 	v->is_measured = v->limit != LIMIT_NONE;
 }
 
@@ -57,7 +40,7 @@ static enum transfer_limit limit_of_network(const struct diagnose_facts *f)
 
 	if (!f->network_source || !f->network_destination)
 		return LIMIT_NETWORK;
-	limit = most_waited_for(&facts, &share);
+	limit = limit_narrowest(&facts, &share);
 	return is_cpu(limit) || limit == LIMIT_RATE ? limit : LIMIT_NETWORK;
 }
 

@@ -16,16 +16,6 @@ static double most(double a, double b)
 	return a > b ? a : b;
 }
 
-/*
- * A lane is one thread: busy is all that it did not sleep, the time included in which it had been driven off its core.
- * What it waited for a core after a sleep is not: on a full machine that is much of the time, and harmless as long as
- * what it slept for gathers in the socket meanwhile.
- */
-static uint64_t busy(const struct lane_times *t)
-{
-	return t->compute;
-}
-
 /* Nothing is wanted of the source: the destination is still looking, making names, or syncing what it has. */
 static void share_out_of_work(const struct limit_facts *f, double out, double *shares)
 {
@@ -37,7 +27,13 @@ static void share_out_of_work(const struct limit_facts *f, double out, double *s
 		shares[LIMIT_FILES] = least(shares[LIMIT_FILES] + out, 1);
 }
 
-/* Of the time of the end that took longer: a source that was through with a small file at once limited nothing. */
+/*
+ * Of the time of the end that took longer: a source that was through with a small file at once limited nothing.
+ *
+ * A lane is one thread: its CPU's share is all that it did not sleep, the time included in which it had been driven off
+ * its core. What it waited for a core after a sleep is not: on a full machine that is much of the time, and harmless as
+ * long as what it slept for gathers in the socket meanwhile.
+ */
 void limit_shares(const struct limit_facts *f, double ret_shares[LIMIT_KINDS])
 {
 	const struct lane_times *src = f->source, *dst = f->destination;
@@ -46,26 +42,34 @@ void limit_shares(const struct limit_facts *f, double ret_shares[LIMIT_KINDS])
 
 	ret_shares[LIMIT_NONE] = 0;
 	ret_shares[LIMIT_SOURCE_DISK] = part(from[LANE_WAITS_FOR_DISK], whole);
-	ret_shares[LIMIT_SOURCE_CPU] = part(busy(src), whole);
+	ret_shares[LIMIT_SOURCE_CPU] = part(src->compute, whole);
 	ret_shares[LIMIT_NETWORK] = least(part(from[LANE_WAITS_FOR_PEER], whole), part(to[LANE_WAITS_FOR_PEER], whole));
-	ret_shares[LIMIT_DESTINATION_CPU] = part(busy(dst), whole);
+	ret_shares[LIMIT_DESTINATION_CPU] = part(dst->compute, whole);
 	ret_shares[LIMIT_DESTINATION_DISK] = part(to[LANE_WAITS_FOR_DISK], whole);
 	ret_shares[LIMIT_FILES] = most(part(from[LANE_WAITS_FOR_FILES], whole), part(to[LANE_WAITS_FOR_FILES], whole));
 	ret_shares[LIMIT_RATE] = most(part(from[LANE_WAITS_FOR_RATE], whole), part(to[LANE_WAITS_FOR_RATE], whole));
 	share_out_of_work(f, part(from[LANE_WAITS_FOR_WORK], whole), ret_shares);
 }
 
-enum transfer_limit limit_of(const struct limit_facts *f)
+enum transfer_limit limit_narrowest(const struct limit_facts *f, double *ret_share)
 {
 	double shares[LIMIT_KINDS];
 	enum transfer_limit narrowest = LIMIT_NONE;
 
-	if (f->elapsed_s < LIMIT_LEAST_S || f->bytes < LIMIT_LEAST_BYTES)
-		return LIMIT_NONE;
 	limit_shares(f, shares);
 	for (unsigned i = LIMIT_NONE + 1; i < LIMIT_KINDS; i++) {
 		if (shares[i] > shares[narrowest])
 			narrowest = (enum transfer_limit)i;
 	}
+	*ret_share = shares[narrowest];
 	return narrowest;
+}
+
+enum transfer_limit limit_of(const struct limit_facts *f)
+{
+	double share;
+
+	if (f->elapsed_s < LIMIT_LEAST_S || f->bytes < LIMIT_LEAST_BYTES)
+		return LIMIT_NONE;
+	return limit_narrowest(f, &share);
 }

@@ -26,6 +26,9 @@ struct limit_facts {
 /* ret_shares[limit]: 0 to 1 each; they need not add up. */
 void limit_shares(const struct limit_facts *f, double ret_shares[LIMIT_KINDS]);
 
+/* The stage with the largest share, and that share. LIMIT_NONE and 0: nothing was measured. */
+enum transfer_limit limit_narrowest(const struct limit_facts *f, double *ret_share);
+
 /* LIMIT_NONE: too little was moved to say (less than LIMIT_LEAST_S or LIMIT_LEAST_BYTES), or nothing was measured. */
 enum transfer_limit limit_of(const struct limit_facts *f);
 

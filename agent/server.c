@@ -32,6 +32,10 @@ void server_open(struct server *s)
 	s->cores = own_cores();
 }
 
+/*
+ * Of one device at once: jobs that run or wait, questions, and lanes until they have joined. Three jobs may begin
+ * together with LANES_MAX lanes each, and there is room besides.
+ */
 enum { CONNECTIONS_PER_DEVICE = 64 };
 
 static struct text text_of(const char *s)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	JOBS_PER_DEVICE = 8,
+	JOBS_PER_DEVICE = 8, /* that run: with LANES_MAX threads and JOB_OPEN_FILES big files each at most */
 	WATCH_MS = 1000,
 	PROBE_MS = 60 * 1000,
 	SILENCE_MS = 10 * 60 * 1000, /* far beyond a client's own patience; a slow sync is not cut */

@@ -216,10 +216,11 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 		tell_clash(t, e);
 		return;
 	}
-	transfer_shown(t, at_source && !is_ambiguous(t, e), e->path, shown, sizeof(shown));
 	if (at_source && e->has_source) {
 		at_source_path(t, e, e->path, raw, sizeof(raw));
 		haul_escape(raw, strlen(raw), shown, sizeof(shown));
+	} else {
+		transfer_shown(t, at_source && !is_ambiguous(t, e), e->path, shown, sizeof(shown));
 	}
 	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;

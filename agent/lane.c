@@ -22,7 +22,6 @@ static const unsigned phase_moves[] = {
 	[LANE_STOPPING] = 1u << LANE_OVER,
 	[LANE_OVER] = 0,
 };
-static const char *const phase_names[] = { "joining", "running", "finishing", "stopping", "over" };
 
 static void lane_move(struct lane *l, enum lane_phase to)
 {
@@ -264,7 +263,7 @@ static void lane_main(void *arg)
 	lane_account_start(l);
 	lane_trace_begin(l);
 	if (l->job->makes_up)
-		lane_fill_blocks(l);
+		block_share_fill(&l->share, l->number);
 	st = lane_open_engine(l, &fault);
 	if (haul_failed(st))
 		lane_fail(l, st, &fault);
@@ -406,14 +405,4 @@ uint64_t lane_round_trip_ns(const struct lane *l)
 uint64_t lane_moved(const struct lane *l)
 {
 	return atomic_load_explicit(&l->moved_so_far, memory_order_relaxed);
-}
-
-const char *lane_describe(const struct lane *l, char *ret_text, size_t cap)
-{
-	static const char *const waits[LANE_WAITS] = { "work", "the disk", "small files", "the peer",
-						       "the rate limit" };
-
-	(void)snprintf(ret_text, cap, "lane %u %s: %u blocks taken, waits for %s", l->number, phase_names[l->phase],
-		       l->share.taken, waits[l->meter.last.waits_for]);
-	return ret_text;
 }

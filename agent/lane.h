@@ -158,7 +158,4 @@ uint64_t lane_moved(const struct lane *l);
 /* Sending: the round trip of its connection as of late, with what waits in queues; nanoseconds, 0: not known. */
 uint64_t lane_round_trip_ns(const struct lane *l);
 
-/* "lane 2 running: 3 blocks in work, socket behind". For a stuck transfer; racy by nature. */
-const char *lane_describe(const struct lane *l, char *ret_text, size_t cap);
-
 #endif

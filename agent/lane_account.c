@@ -101,34 +101,6 @@ void lane_account_end(struct lane *l)
 	l->ended->times = l->meter.times;
 }
 
-/* Bytes that neither repeat within a leaf nor say anything of what this memory held before. */
-static void fill_block(struct block *b, uint64_t seed)
-{
-	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-
-	for (size_t at = 0; at + sizeof(x) <= b->cap; at += sizeof(x)) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		memcpy(b->data + at, &x, sizeof(x));
-	}
-}
-
-void lane_fill_blocks(struct lane *l)
-{
-	struct list filled;
-	struct block *b;
-	struct list *item;
-
-	list_init(&filled);
-	while ((b = block_take(&l->share))) {
-		fill_block(b, l->number * UINT64_C(64) + l->share.taken);
-		list_push_back(&filled, &b->link);
-	}
-	while ((item = list_pop_front(&filled)))
-		block_put(list_item(item, struct block, link));
-}
-
 /* A lane that copies is a lane of either end. */
 void lane_trace_begin(struct lane *l)
 {

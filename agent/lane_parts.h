@@ -113,8 +113,7 @@ void lane_account_start(struct lane *l);
 void lane_account_turn(struct lane *l); /* once a turn, before the loop sleeps */
 void lane_account_end(struct lane *l);  /* into the last report */
 void lane_trace_begin(struct lane *l);
-void lane_trace_end(struct lane *l);   /* nothing may be in work */
-void lane_fill_blocks(struct lane *l); /* a probe's made-up bytes; before anything is in work */
+void lane_trace_end(struct lane *l); /* nothing may be in work */
 
 /* Whose reports the receiving half makes. */
 static inline struct lane_job *lane_sink(const struct lane *l)

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum {
@@ -129,6 +130,24 @@ void block_share_close(struct block_share *s)
 	free(s->blocks);
 	*s = (struct block_share){ .budget = s->budget };
 	list_init(&s->free);
+}
+
+/* xorshift64. */
+static void block_fill(struct block *b, uint64_t x)
+{
+	for (size_t at = 0; at + sizeof(x) <= b->cap; at += sizeof(x)) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		memcpy(b->data + at, &x, sizeof(x));
+	}
+}
+
+void block_share_fill(struct block_share *s, uint64_t seed)
+{
+	assert(s->taken == 0);
+	for (unsigned i = 0; i < s->count; i++)
+		block_fill(&s->blocks[i], (seed * UINT32_MAX + i) * UINT64_C(0x9e3779b97f4a7c15) + 1);
 }
 
 struct block *block_take(struct block_share *s)

@@ -55,6 +55,12 @@ HAUL_MUST_USE haul_status block_share_open(struct block_share *s, struct block_b
 					   size_t block_bytes);
 void block_share_close(struct block_share *s); /* every block must be back: asserted */
 
+/*
+ * Bytes that no file system finds compressible, no two leaves of them the same, into all blocks; none may be taken.
+ * They say nothing of what this memory held before. The same seed gives the same bytes. Owner's thread.
+ */
+void block_share_fill(struct block_share *s, uint64_t seed);
+
 /* A free block, taken by the caller until block_put(); NULL when all are in use. Owner's thread. */
 struct block *block_take(struct block_share *s);
 void block_put(struct block *block);

@@ -122,6 +122,32 @@ static void memory_is_taken_by_touching(void **state)
 	block_share_close(&share);
 }
 
+static void filled_blocks_differ_leaf_by_leaf(void **state)
+{
+	enum { BLOCKS = 3, LEAVES = 4, BYTES = LEAVES * 64 * KIB };
+	struct block_budget budget;
+	struct block_share share, other;
+	const uint8_t *leaves[2 * BLOCKS * LEAVES];
+	unsigned count = 0;
+
+	(void)state;
+	block_budget_open(&budget, 16 * MIB);
+	assert_code(block_share_open(&share, &budget, BLOCKS, BYTES), HAUL_OK);
+	assert_code(block_share_open(&other, &budget, BLOCKS, BYTES), HAUL_OK);
+	block_share_fill(&share, 0);
+	block_share_fill(&other, 1);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		for (unsigned k = 0; k < LEAVES; k++) {
+			leaves[count++] = share.blocks[i].data + k * 64 * KIB;
+			leaves[count++] = other.blocks[i].data + k * 64 * KIB;
+		}
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < i; k++)
+			assert_memory_not_equal(leaves[i], leaves[k], 64 * KIB);
+	block_share_close(&share);
+	block_share_close(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +155,7 @@ int main(void)
 		cmocka_unit_test(share_is_reserved_whole_or_not_at_all),
 		cmocka_unit_test(block_used_last_is_taken_first),
 		cmocka_unit_test(memory_is_taken_by_touching),
+		cmocka_unit_test(filled_blocks_differ_leaf_by_leaf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,6 @@ void session_choose(const struct server *server, struct session_job *j)
 	in.block_bytes = chosen.block_bytes < j->m.block_bytes ? chosen.block_bytes : j->m.block_bytes;
 	in.more_lanes = chosen.lanes_may_grow ? j->m.more_lanes : 0;
 	policy_choose(&in, &j->policy);
-	j->policy.lanes_may_grow = chosen.lanes_may_grow;
 }
 
 /* Memory for every lane's blocks, all or nothing: fewer blocks rather than none. */

@@ -24,7 +24,6 @@ struct chunk {
 	unsigned job;
 	bool is_source;
 	int lane;
-	uint64_t t0_ns;   /* of the job */
 	uint64_t dropped; /* spans of the track that found no chunk before this one */
 	unsigned count;
 	char line[256]; /* instead of spans when not empty */
@@ -64,14 +63,14 @@ static const char *const stage_names[TRACE_STAGES] = {
 
 /* ---- the writer ---- */
 
-static void write_span(FILE *f, const struct chunk *c, const struct trace_span *s)
+static void write_span(struct trace *t, const struct chunk *c, const struct trace_span *s)
 {
 	(void)fprintf(
-	    f,
+	    t->out.file,
 	    "{\"job\":%u,\"side\":\"%s\",\"lane\":%d,\"stage\":\"%s\",\"entry\":%" PRIu64 ",\"leaf\":%" PRIu64
 	    ",\"leaves\":%u,\"bytes\":%" PRIu64 ",\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"busy\":%" PRIu64 "}\n",
 	    c->job, c->is_source ? "source" : "destination", c->lane, stage_names[s->stage], s->entry, s->first_leaf,
-	    s->leaves, s->bytes, (int64_t)(s->start_ns - c->t0_ns), (int64_t)(s->end_ns - c->t0_ns), s->busy_ns);
+	    s->leaves, s->bytes, (int64_t)(s->start_ns - t->t0_ns), (int64_t)(s->end_ns - t->t0_ns), s->busy_ns);
 }
 
 static void write_chunk(struct trace *t, const struct chunk *c)
@@ -89,7 +88,7 @@ static void write_chunk(struct trace *t, const struct chunk *c)
 		(void)fprintf(t->out.file, "{\"job\":%u,\"lane\":%d,\"dropped\":%" PRIu64 "}\n", c->job, c->lane,
 			      c->dropped);
 	for (unsigned i = 0; i < c->count; i++)
-		write_span(t->out.file, c, &c->spans[i]);
+		write_span(t, c, &c->spans[i]);
 	if (fflush(t->out.file) || ferror(t->out.file))
 		t->os_errno = errno ? errno : EIO;
 }
@@ -162,7 +161,6 @@ static struct chunk *track_chunk(struct trace_track *k)
 	c->job = k->job;
 	c->is_source = k->is_source;
 	c->lane = k->lane;
-	c->t0_ns = k->trace->t0_ns;
 	c->dropped = k->dropped;
 	k->dropped = 0;
 	return c;

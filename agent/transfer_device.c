@@ -120,7 +120,6 @@ void transfer_agree(struct transfer *t, const struct msg_accept *m)
 	policy_choose(&in, &t->policy);
 	t->policy.lanes_why = chosen.lanes == m->lanes ? chosen.lanes_why : "as many as the peer has memory for";
 	t->policy.block_why = chosen.block_bytes == m->block_bytes ? chosen.block_why : "as the peer has memory for";
-	t->policy.lanes_may_grow = chosen.lanes_may_grow;
 }
 
 void transfer_explain_policy(struct transfer *t)

@@ -5,6 +5,8 @@
  */
 #include "engine/device_probe.h"
 
+#include "engine/base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -78,11 +79,8 @@ static bool read_at(void *ctx, uint64_t offset)
 
 static uint64_t clock_ns(void *ctx)
 {
-	struct timespec now;
-
 	(void)ctx;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_now_ns();
 }
 
 static uint64_t size_of(int fd)
@@ -110,7 +108,7 @@ uint32_t device_probe_fd(int fd)
 		return 0;
 	(void)snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
 	at.fd = open(own, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
-	p.seed = clock_ns(NULL);
+	p.seed = clock_now_ns();
 	if (at.fd >= 0) {
 		median = device_probe_median(&p);
 		(void)close(at.fd);

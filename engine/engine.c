@@ -6,6 +6,8 @@
  */
 #include "engine/engine_backend.h"
 
+#include "engine/base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool engine_is_mine(const struct engine *e)
@@ -35,14 +36,6 @@ void engine_event_clear(struct engine *e)
 
 	while (read(e->event_fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static void kind_open(struct engine_kind *k, const struct engine_depth *d, unsigned depth)
@@ -219,7 +212,7 @@ static void kind_submit(struct engine *e, struct engine_kind *k, uint64_t now_ns
 
 void engine_submit(struct engine *e)
 {
-	uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	assert(engine_is_mine(e));
 	kind_submit(e, &e->kinds[0], now_ns);
@@ -240,7 +233,7 @@ static void kind_done(struct engine *e, const struct engine_request *r, uint64_t
 
 unsigned engine_drain(struct engine *e, struct engine_done *ret_done, unsigned max)
 {
-	uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_now_ns();
 	unsigned n = 0;
 
 	assert(engine_is_mine(e));

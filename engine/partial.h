@@ -151,9 +151,6 @@ HAUL_MUST_USE haul_status place_read_link(struct place *p, const char *path, cha
 HAUL_MUST_USE haul_status place_open_file(struct place *p, const char *path, enum direct_mode mode,
 					  struct disk_file *ret_file, struct haul_fault *fault);
 
-/* Free bytes for an ordinary user of the place's file system. */
-HAUL_MUST_USE haul_status place_free_bytes(struct place *p, uint64_t *ret_bytes);
-
 /* Nanoseconds that stored times are rounded to (1 on ext4, XFS, btrfs, tmpfs; 2e9 on FAT). Probed from the file system
  * type. */
 uint64_t place_time_step_ns(const struct place *p);

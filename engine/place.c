@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -321,16 +320,6 @@ haul_status place_open_file(struct place *p, const char *path, enum direct_mode 
 		return haul_fault_set(fault, st, "cannot open %s: %s",
 				      haul_escape(path, strlen(path), text, sizeof(text)), haul_status_text(st));
 	return st;
-}
-
-haul_status place_free_bytes(struct place *p, uint64_t *ret_bytes)
-{
-	struct statvfs v;
-
-	if (fstatvfs(p->root_fd, &v) < 0)
-		return haul_status_from_errno(errno);
-	*ret_bytes = (uint64_t)v.f_bavail * v.f_frsize;
-	return HAUL_OK;
 }
 
 uint64_t place_time_step_ns(const struct place *p)

@@ -1,6 +1,8 @@
 /* Arrival: what is seen at each step, where a partial lies, and what is left after failures. */
 #include "partial_fixture.h"
 
+#include "engine/room.h"
+
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/xattr.h>
@@ -77,15 +79,17 @@ static void what_does_not_fit_is_told_and_leaves_nothing(void **state)
 {
 	struct fixture *f = *state;
 	struct partial part;
-	uint64_t before, after;
+	uint64_t before, after, total;
 	haul_status st;
 
-	assert_done(place_free_bytes(f->place, &before));
+	assert_done(room_of(f->tree.fd, &before, NULL));
 	st = create(f->place, "file", before + (UINT64_C(64) << 30), DIRECT_NEVER, &part);
 	assert_true(st.code == HAUL_NO_SPACE.code || st.code == HAUL_TOO_BIG.code);
 	assert_code(create(f->place, "file", UINT64_MAX, DIRECT_NEVER, &part), HAUL_TOO_BIG);
 	assert_code(create(f->place, "file", INT64_MAX, DIRECT_NEVER, &part), HAUL_TOO_BIG);
-	assert_done(place_free_bytes(f->place, &after));
+	assert_done(room_of(f->tree.fd, &after, &total));
+	assert_true(total >= after);
+	assert_code(room_of(-1, &total, NULL), HAUL_IO);
 	assert_true(after > before / 2);
 	close_place(f);
 	assert_int_equal(temp_count(f->tree.fd, "."), 1);

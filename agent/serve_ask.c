@@ -8,12 +8,12 @@
 
 #include "agent/serve_entries.h"
 #include "certs/rights.h"
+#include "engine/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 static void free_offer(struct serve_offer *o)
@@ -181,18 +181,11 @@ void serve_refuse(struct serve_ask *a, haul_status st, const struct serve_offer 
 		a->answer.error.missing_right = RIGHT_LIST;
 }
 
-/* Bytes that may still be written there, and the size of the file system; 0 where it does not tell. */
+/* Both 0 where the file system does not tell. */
 static void measure(int fd, uint64_t *ret_free, uint64_t *ret_total)
 {
-	struct statvfs facts;
-
-	*ret_free = *ret_total = 0;
-	if (fstatvfs(fd, &facts))
-		return;
-	if (__builtin_mul_overflow((uint64_t)facts.f_bavail, (uint64_t)facts.f_frsize, ret_free))
-		*ret_free = UINT64_MAX;
-	if (__builtin_mul_overflow((uint64_t)facts.f_blocks, (uint64_t)facts.f_frsize, ret_total))
-		*ret_total = UINT64_MAX;
+	if (haul_failed(room_of(fd, ret_free, ret_total)))
+		*ret_free = *ret_total = 0;
 }
 
 static void list_shares(struct serve_ask *a)

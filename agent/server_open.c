@@ -8,16 +8,14 @@
 
 #include "agent/serve_ask.h"
 #include "engine/beneath.h"
+#include "engine/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-
-#define PROBE_DISK_MAX (UINT64_C(1) << 33)
 
 static void failed(struct session_job *j, haul_status st, struct text path)
 {
@@ -124,21 +122,17 @@ static void look_at_device(struct session_job *j)
 /* Room for a measurement is asked for like room for a file, but the disk is not filled with it. */
 static void open_probe_sink(struct session_job *j)
 {
-	struct statvfs fs;
-	uint64_t free_bytes = 0;
+	uint64_t free_bytes;
+	haul_status st = room_of(j->share_fd, &free_bytes, NULL);
 
-	if (!fstatvfs(j->share_fd, &fs))
-		free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (j->m.probe_bytes > free_bytes / 4 || j->m.probe_bytes > PROBE_DISK_MAX) {
-		failed(j,
-		       haul_fault_set(&j->fault, HAUL_NO_SPACE,
-				      "a measurement may take a quarter of what is free, and at most 8 GiB"),
-		       (struct text){ "", 0 });
-		return;
-	}
-	j->root_fd = fcntl(j->share_fd, F_DUPFD_CLOEXEC, 0);
-	if (j->root_fd < 0)
-		failed(j, haul_status_from_errno(errno), (struct text){ "", 0 });
+	if (haul_ok(st) && (j->m.probe_bytes > free_bytes / 4 || j->m.probe_bytes > MESSAGE_PROBE_DISK_MAX))
+		st = haul_fault_set(&j->fault, HAUL_NO_SPACE,
+				    "a measurement may take a quarter of what is free, and at most %u GiB",
+				    (unsigned)(MESSAGE_PROBE_DISK_MAX >> 30));
+	if (haul_ok(st) && (j->root_fd = fcntl(j->share_fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		st = haul_status_from_errno(errno);
+	if (haul_failed(st))
+		failed(j, st, (struct text){ "", 0 });
 }
 
 /* A peer names it, so nothing but a regular file is ever opened: looked at by a handle that opens nothing, then by

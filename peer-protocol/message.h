@@ -53,6 +53,7 @@ enum {
 /* Sizes end where off_t does, and a file of that size has this many leaves. */
 #define MESSAGE_PROBE_MIN (UINT64_C(1) << 20)
 #define MESSAGE_PROBE_MAX (UINT64_C(1) << 35)
+#define MESSAGE_PROBE_DISK_MAX (UINT64_C(1) << 33) /* that a server lets be written */
 #define MESSAGE_SIZE_MAX ((uint64_t)INT64_MAX)
 #define MESSAGE_TIMES_MAX_MS (UINT64_C(1) << 43) /* twice as many nanoseconds still fit into 64 bits */
 #define MESSAGE_LEAVES_MAX ((uint64_t)1 << 43)

@@ -7,6 +7,7 @@
 
 #include "agent/diagnose_verdict.h"
 #include "agent/exit_class.h"
+#include "agent/stop_signals.h"
 #include "agent/thread_cpu.h"
 #include "certs/identity.h"
 
@@ -16,17 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
-
-enum { SIGNALS = 3 };
-
-static const int signal_numbers[SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
-
-volatile sig_atomic_t diagnose_stop_signal;
-
-static void on_signal(int number)
-{
-	diagnose_stop_signal = number;
-}
 
 /* ---- rows ---- */
 
@@ -65,8 +55,8 @@ void diagnose_row_missing(struct diagnosis *d, enum diagnose_stage stage, const 
 
 bool diagnose_is_stopped(struct diagnosis *d)
 {
-	if (diagnose_stop_signal) {
-		d->report->signal_number = diagnose_stop_signal;
+	if (atomic_load(stop_signals_flag())) {
+		d->report->signal_number = stop_signals_number();
 		d->is_over = true;
 	}
 	return d->is_over;
@@ -151,18 +141,14 @@ void diagnose_run(const struct home *h, const struct diagnose_request *req, cons
 		  struct diagnose_report *ret_report)
 {
 	struct diagnosis d = { .home = h, .req = req, .obs = obs, .report = ret_report, .dir_fd = -1, .source_fd = -1 };
-	struct sigaction catch = { .sa_handler = on_signal }, old[SIGNALS];
 	uint64_t started_ns = uv_hrtime();
 
 	*ret_report = (struct diagnose_report){ .has_peer = req->peer, .cores = own_cores() };
-	diagnose_stop_signal = 0;
-	for (size_t i = 0; i < SIGNALS; i++)
-		(void)sigaction(signal_numbers[i], &catch, &old[i]);
+	stop_signals_begin();
 	if (open_trace(&d))
 		run(&d);
 	close_trace(&d);
-	for (size_t i = 0; i < SIGNALS; i++)
-		(void)sigaction(signal_numbers[i], &old[i], NULL);
+	stop_signals_end();
 	if (d.dir_fd >= 0)
 		(void)close(d.dir_fd);
 	if (d.source_fd >= 0)

@@ -5,6 +5,7 @@
 #include "agent/diagnose_parts.h"
 
 #include "agent/exit_class.h"
+#include "agent/stop_signals.h"
 #include "certs/identity.h"
 #include "engine/base/escape.h"
 
@@ -17,9 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define STAGE_S 1.0
 #define CPU_STAGE_S 0.4
-#define BIG_FILE_BYTES (UINT64_C(64) << 20) /* what is worth reading instead of a file of our own */
 #define OWN_FILE_MAX (UINT64_C(4) << 30)
 
 static struct measure_config measure_config(const struct diagnosis *d, double seconds)
@@ -27,7 +26,7 @@ static struct measure_config measure_config(const struct diagnosis *d, double se
 	return (struct measure_config){ .seconds = seconds,
 					.backend = engine_backend_of(d->req->backend),
 					.direct = (enum direct_mode)d->req->direct,
-					.stop = &diagnose_stop_signal };
+					.stop = stop_signals_flag() };
 }
 
 static const char *place_here(const struct diagnosis *d)
@@ -42,7 +41,7 @@ static const char *how(const struct measured *m)
 
 static void read_here(struct diagnosis *d, int fd, const char *what)
 {
-	const struct measure_config cfg = measure_config(d, STAGE_S);
+	const struct measure_config cfg = measure_config(d, DIAGNOSE_STAGE_S);
 	struct measured m;
 	haul_status st = measure_read(fd, &cfg, &m);
 
@@ -57,7 +56,7 @@ static int find_big(int dir_fd, char *ret_name, size_t cap)
 {
 	int copy = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0), fd = -1;
 	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	uint64_t best = BIG_FILE_BYTES - 1;
+	uint64_t best = DIAGNOSE_BIG_BYTES - 1;
 	struct dirent *at;
 
 	if (!dir && copy >= 0)
@@ -85,7 +84,7 @@ static int find_big(int dir_fd, char *ret_name, size_t cap)
 
 static void disk_in(struct diagnosis *d, int dir_fd)
 {
-	const struct measure_config cfg = measure_config(d, STAGE_S);
+	const struct measure_config cfg = measure_config(d, DIAGNOSE_STAGE_S);
 	char name[HAUL_FAULT_TEXT_MAX / 8];
 	struct measured m;
 	haul_status st = measure_write(dir_fd, OWN_FILE_MAX, &cfg, &d->source_fd, &m);

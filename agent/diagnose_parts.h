@@ -10,7 +10,8 @@
 #include "agent/probe.h"
 #include "peer-protocol/message.h"
 
-#include <signal.h>
+#define DIAGNOSE_STAGE_S 1.0
+#define DIAGNOSE_BIG_BYTES (UINT64_C(64) << 20) /* what is worth reading instead of a file of our own */
 
 struct identity;
 
@@ -42,9 +43,6 @@ struct diagnosis {
 	bool has_network, has_whole;
 	bool is_over; /* the peer cannot be reached, or a signal */
 };
-
-/* Set by a signal's handler: of the process, one diagnosis at a time. */
-extern volatile sig_atomic_t diagnose_stop_signal;
 
 /* diagnose.c */
 void diagnose_row_measured(struct diagnosis *d, enum diagnose_stage stage, const struct measured *m, const char *fmt,

@@ -7,6 +7,7 @@
 #include "agent/exit_class.h"
 #include "agent/listing.h"
 #include "agent/peer_error.h"
+#include "agent/stop_signals.h"
 #include "certs/rights.h"
 #include "peer-protocol/message.h"
 
@@ -15,11 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define STAGE_S 1.0
-#define BIG_FILE_BYTES (UINT64_C(64) << 20) /* what is worth reading instead of a file of our own */
 #define PROBE_FIRST (UINT64_C(4) << 20)
 #define PROBE_GROWTH 32
-#define PROBE_DISK_MAX (UINT64_C(8) << 30)
 
 static void on_peer(void *ctx, const char *name, const char *software, const char *address, const char *known_as)
 {
@@ -52,7 +50,8 @@ static void on_listed(void *ctx, const struct remote_entry *e)
 {
 	struct diagnosis *d = ctx;
 
-	if (e->kind != ENTRY_FILE || e->size < BIG_FILE_BYTES || e->size <= d->big_bytes || e->name_len > HAUL_NAME_MAX)
+	if (e->kind != ENTRY_FILE || e->size < DIAGNOSE_BIG_BYTES || e->size <= d->big_bytes ||
+	    e->name_len > HAUL_NAME_MAX)
 		return;
 	d->big_bytes = e->size;
 	memcpy(d->big_name, e->name, e->name_len);
@@ -153,12 +152,12 @@ static struct probe_config probe_config(const struct diagnosis *d)
 				      .backend = engine_backend_of(d->req->backend),
 				      .direct = (enum direct_mode)d->req->direct,
 				      .trace = d->trace,
-				      .stop = &diagnose_stop_signal };
+				      .stop = stop_signals_flag() };
 }
 
 static uint64_t next_bytes(uint64_t bytes, const struct probe_result *r, uint64_t max)
 {
-	double wanted = r->seconds > 0 ? (double)r->bytes / r->seconds * STAGE_S : (double)max;
+	double wanted = r->seconds > 0 ? (double)r->bytes / r->seconds * DIAGNOSE_STAGE_S : (double)max;
 	uint64_t next = wanted < (double)(bytes * PROBE_GROWTH) ? (uint64_t)wanted : bytes * PROBE_GROWTH;
 
 	next = (next + MESSAGE_PROBE_MIN - 1) / MESSAGE_PROBE_MIN * MESSAGE_PROBE_MIN;
@@ -176,7 +175,7 @@ static haul_status probe(struct diagnosis *d, struct probe_config *cfg, uint64_t
 
 		cfg->bytes = bytes;
 		st = probe_run(cfg, r, fault);
-		if (haul_failed(st) || r->seconds >= 0.6 * STAGE_S || bytes == max)
+		if (haul_failed(st) || r->seconds >= 0.6 * DIAGNOSE_STAGE_S || bytes == max)
 			return st;
 		bytes = next_bytes(bytes, r, max);
 		if (bytes <= cfg->bytes || diagnose_is_stopped(d))
@@ -235,7 +234,7 @@ static uint64_t disk_max(const struct diagnosis *d)
 {
 	uint64_t room = d->free_bytes / 5;
 
-	return room < PROBE_DISK_MAX ? room : PROBE_DISK_MAX;
+	return room < MESSAGE_PROBE_DISK_MAX ? room : MESSAGE_PROBE_DISK_MAX;
 }
 
 static bool may_write(struct diagnosis *d, enum diagnose_stage stage)

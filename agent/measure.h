@@ -1,7 +1,7 @@
 /*
  * Single stages of a transfer, measured alone on this machine: the disk, digests, TLS. Blocking; nothing stays behind.
  *
- * Each runs for about `seconds`, or until *stop is set (from a signal's handler). Any thread.
+ * Each runs for about `seconds`, or until *stop is set (stop_signals.h). Any thread.
  */
 #ifndef HAUL_AGENT_MEASURE_H
 #define HAUL_AGENT_MEASURE_H
@@ -9,7 +9,7 @@
 #include "certs/tls_config.h"
 #include "engine/engine.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 enum { MEASURE_BLOCK_BYTES = 4 * 1024 * 1024, MEASURE_DEPTH = 8 };
 
@@ -17,7 +17,7 @@ struct measure_config {
 	double seconds;
 	enum engine_backend backend;
 	enum direct_mode direct;
-	const volatile sig_atomic_t *stop;
+	const _Atomic bool *stop; /* NULL: nothing stops it */
 };
 
 struct measured {
@@ -33,12 +33,15 @@ double measured_rate(const struct measured *m);
  * Write a file without a name into the directory, at most a quarter of what is free and `bytes_max`, sync included.
  *
  * ret_fd  given: the file, as long as what was written, gone when it is closed.
- * HAUL_DENIED, HAUL_READ_ONLY, HAUL_NO_SPACE ...
+ * HAUL_DENIED, HAUL_READ_ONLY, HAUL_NO_SPACE ... HAUL_CANCELLED: stopped before anything was written.
  */
 HAUL_MUST_USE haul_status measure_write(int dir_fd, uint64_t bytes_max, const struct measure_config *cfg, int *ret_fd,
 					struct measured *ret_measured);
 
-/* Read the open file from its beginning, again from there when it ends too soon. fd is borrowed. */
+/*
+ * Read the open file from its beginning, again from there when it ends too soon. fd is borrowed.
+ * HAUL_TRUNCATED: shorter than a block. HAUL_CANCELLED: stopped before anything was read.
+ */
 HAUL_MUST_USE haul_status measure_read(int fd, const struct measure_config *cfg, struct measured *ret_measured);
 
 /* Leaf digests of one thread, of more memory than a core's caches hold. */

@@ -20,7 +20,7 @@ enum {
 
 static bool is_over(const struct measure_config *cfg, uint64_t start_ns)
 {
-	return (cfg->stop && *cfg->stop) || (double)(uv_hrtime() - start_ns) >= cfg->seconds * 1e9;
+	return (cfg->stop && atomic_load(cfg->stop)) || (double)(uv_hrtime() - start_ns) >= cfg->seconds * 1e9;
 }
 
 haul_status measure_digest(const struct measure_config *cfg, struct measured *ret_measured)

@@ -5,6 +5,7 @@
 #include "agent/measure.h"
 
 #include "engine/pool.h"
+#include "engine/room.h"
 #include "engine/scratch_file.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -41,9 +41,14 @@ double measured_rate(const struct measured *m)
 	return m->seconds > 0 ? (double)m->bytes / m->seconds : 0;
 }
 
+static bool is_stopped(const struct run *r)
+{
+	return r->cfg->stop && atomic_load(r->cfg->stop);
+}
+
 static bool is_over(const struct run *r)
 {
-	return haul_failed(r->status) || (r->cfg->stop && *r->cfg->stop) || uv_hrtime() >= r->until_ns;
+	return haul_failed(r->status) || is_stopped(r) || uv_hrtime() >= r->until_ns;
 }
 
 static bool take_room(struct run *r)
@@ -116,26 +121,6 @@ static void move_blocks(struct run *r)
 	}
 }
 
-/* Bytes that no file system finds compressible. */
-static void fill(struct block_share *share)
-{
-	struct block *blocks[MEASURE_DEPTH], *b;
-	unsigned count = 0;
-	uint64_t x = UINT64_C(88172645463325252);
-
-	while (count < MEASURE_DEPTH && (b = block_take(share)))
-		blocks[count++] = b;
-	for (unsigned i = 0; i < count; i++) {
-		for (size_t at = 0; at + sizeof(x) <= blocks[i]->cap; at += sizeof(x)) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-			memcpy(blocks[i]->data + at, &x, sizeof(x));
-		}
-		block_put(blocks[i]);
-	}
-}
-
 static haul_status run_open(struct run *r, const struct measure_config *cfg)
 {
 	const struct engine_config engine = { .backend = cfg->backend, .depth = 2 * MEASURE_DEPTH };
@@ -146,7 +131,7 @@ static haul_status run_open(struct run *r, const struct measure_config *cfg)
 	st = block_share_open(&r->share, &r->budget, MEASURE_DEPTH, MEASURE_BLOCK_BYTES);
 	if (haul_failed(st))
 		return st;
-	fill(&r->share);
+	block_share_fill(&r->share, 1);
 	st = engine_new(&engine, &r->engine, NULL);
 	if (haul_failed(st))
 		block_share_close(&r->share);
@@ -172,23 +157,19 @@ static void run_result(const struct run *r, struct measured *ret_measured)
 					   .is_direct = atomic_load(&r->file.is_direct) };
 }
 
-static uint64_t quarter_of_free(int fd)
-{
-	struct statvfs fs;
-
-	return fstatvfs(fd, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize / 4;
-}
-
 static haul_status write_run(struct run *r, int fd, uint64_t bytes_max, struct measured *ret_measured)
 {
-	uint64_t room = quarter_of_free(fd);
-	haul_status st;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uint64_t room;
+	haul_status st = room_of(fd, &room, NULL);
+	int copy;
 
+	if (haul_failed(st))
+		return st;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return haul_status_from_errno(errno);
 	r->is_write = true;
-	r->max = room < bytes_max ? room : bytes_max;
+	r->max = room / 4 < bytes_max ? room / 4 : bytes_max;
 	st = disk_file_open(&r->file, copy, r->cfg->direct, bytes_max, NULL);
 	if (haul_failed(st)) {
 		(void)close(copy);
@@ -197,7 +178,7 @@ static haul_status write_run(struct run *r, int fd, uint64_t bytes_max, struct m
 	run_start(r);
 	move_blocks(r);
 	if (haul_ok(r->status) && r->bytes == 0)
-		r->status = HAUL_NO_SPACE;
+		r->status = is_stopped(r) ? HAUL_CANCELLED : HAUL_NO_SPACE;
 	if (haul_ok(r->status) && (ftruncate(fd, (off_t)r->next) || fdatasync(fd)))
 		r->status = haul_status_from_errno(errno);
 	run_result(r, ret_measured);
@@ -250,7 +231,7 @@ static haul_status read_run(struct run *r, int fd, struct measured *ret_measured
 	run_start(r);
 	move_blocks(r);
 	if (haul_ok(r->status) && r->bytes == 0)
-		r->status = HAUL_TOO_BIG;
+		r->status = is_stopped(r) ? HAUL_CANCELLED : HAUL_TRUNCATED;
 	run_result(r, ret_measured);
 	(void)disk_file_close(&r->file);
 	return r->status;

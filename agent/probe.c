@@ -123,7 +123,7 @@ static void on_tick(uv_timer_t *timer)
 			close_all(p);
 		return;
 	}
-	if (p->cfg->stop && *p->cfg->stop) {
+	if (p->cfg->stop && atomic_load(p->cfg->stop)) {
 		fail(p, HAUL_INTERRUPTED, NULL);
 		return;
 	}

@@ -27,8 +27,8 @@ struct probe_config {
 	uint32_t connect_timeout_ms;
 	enum engine_backend backend;
 	enum direct_mode direct;
-	struct trace *trace;               /* or NULL */
-	const volatile sig_atomic_t *stop; /* set by a signal's handler */
+	struct trace *trace;      /* or NULL */
+	const _Atomic bool *stop; /* NULL: nothing stops it (stop_signals.h) */
 };
 
 struct probe_result {

@@ -174,7 +174,9 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 @test "interrupted: 130, done is the last line" {
 	pair
 	mkdir "$T/here"
-	HAUL_HOME=$A "$HAUL" diagnose --json "$T/here" nas:inbox >"$T/out" 2>"$T/err" </dev/null 3>&- &
+	# A job in the background of a shell ignores SIGINT; env gives it back.
+	HAUL_HOME=$A env --default-signal=INT "$HAUL" diagnose --json "$T/here" nas:inbox \
+		>"$T/out" 2>"$T/err" </dev/null 3>&- &
 	local pid=$! rc=0
 	wait_for 30 grep -q disk-write "$T/out"
 	kill -INT "$pid"
@@ -182,6 +184,19 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 	check "$rc" = 130
 	done_is exit 130
 	nothing_left "$T/here"
+}
+
+@test "a hangup that is ignored (nohup) does not end it" {
+	A=$T/a
+	mkdir "$T/here"
+	HAUL_HOME=$A env --ignore-signal=HUP "$HAUL" diagnose --json "$T/here" >"$T/out" 2>"$T/err" </dev/null 3>&- &
+	local pid=$! rc=0
+	wait_for 30 grep -q disk-write "$T/out"
+	kill -HUP "$pid"
+	wait "$pid" || rc=$?
+	check "$rc" = 0
+	check "$(stage disk-read measured)" = true
+	done_is exit 0
 }
 
 @test "a link of 300 Mb/s is the narrowest" {

@@ -107,7 +107,8 @@ void event_file(struct console *c, const struct transfer_entry *e)
 	json_close(&j);
 }
 
-void event_deleted(struct console *c, const char *path, enum entry_kind kind)
+/* What happened to one entry here; `to` NULL: it went nowhere. */
+static void changed(struct console *c, const char *path, const char *to, enum entry_kind kind, const char *change)
 {
 	struct json j;
 
@@ -115,27 +116,23 @@ void event_deleted(struct console *c, const char *path, enum entry_kind kind)
 		return;
 	json_open(&j, c->out, "file");
 	json_path(&j, "path", path, strlen(path));
+	if (to)
+		json_path(&j, "destination", to, strlen(to));
 	json_text(&j, "kind", entry_kind_text(kind));
 	json_list(&j, "changes");
-	json_text(&j, NULL, "deleted");
+	json_text(&j, NULL, change);
 	json_list_end(&j);
 	json_close(&j);
 }
 
+void event_deleted(struct console *c, const char *path, enum entry_kind kind)
+{
+	changed(c, path, NULL, kind, "deleted");
+}
+
 void event_moved(struct console *c, const char *from, const char *to, enum entry_kind kind)
 {
-	struct json j;
-
-	if (!c->is_json)
-		return;
-	json_open(&j, c->out, "file");
-	json_path(&j, "path", from, strlen(from));
-	json_path(&j, "destination", to, strlen(to));
-	json_text(&j, "kind", entry_kind_text(kind));
-	json_list(&j, "changes");
-	json_text(&j, NULL, "renamed");
-	json_list_end(&j);
-	json_close(&j);
+	changed(c, from, to, kind, "renamed");
 }
 
 static void done_files(struct json *j, const struct transfer_report *r)

@@ -62,6 +62,24 @@ haul_status run_home_if_any(const struct invocation *inv, struct home *ret_home,
 	return haul_ok(st) || st.code == HAUL_NOT_FOUND.code ? HAUL_OK : problem_from_fault(problem, &fault);
 }
 
+haul_status run_local_places(const struct invocation *inv, const struct run_elsewhere *elsewhere,
+			     struct place_spec *ret, struct problem *problem)
+{
+	char shown[HAUL_ESCAPED_MAX / 8];
+	struct haul_fault fault;
+
+	for (size_t i = 0; i < inv->operand_count; i++) {
+		const char *text = inv->operands[i];
+
+		if (haul_failed(place_spec_parse(text, &ret[i], &fault)))
+			return problem_from_fault(problem, &fault);
+		if (ret[i].is_remote)
+			return problem_usage(problem, elsewhere->remedy, "%s is not on this machine: %s",
+					     haul_escape(text, strlen(text), shown, sizeof(shown)), elsewhere->reason);
+	}
+	return HAUL_OK;
+}
+
 void run_tell_agent(const struct home *h, struct console *c)
 {
 	char home[HAUL_ESCAPED_MAX / 4], addresses[512] = "";

@@ -42,6 +42,18 @@ HAUL_MUST_USE haul_status run_home(const struct invocation *inv, struct home *re
 HAUL_MUST_USE haul_status run_home_if_any(const struct invocation *inv, struct home *ret_home, bool *ret_has,
 					  struct problem *problem);
 
+/* What is said of a place on another machine: why it will not do, and what does. */
+struct run_elsewhere {
+	const char *reason, *remedy;
+};
+
+/*
+ * Every operand as a place of this machine. `ret`: zeroed, room for all; place_spec_close() for each also after a
+ * failure. HAUL_USAGE: no place, or one on another machine.
+ */
+HAUL_MUST_USE haul_status run_local_places(const struct invocation *inv, const struct run_elsewhere *elsewhere,
+					   struct place_spec *ret, struct problem *problem);
+
 /* What changes of shares and peers end with: whose agent serves them and whether it runs. A note on stderr. */
 void run_tell_agent(const struct home *h, struct console *c);
 

@@ -11,31 +11,48 @@
 
 enum { CHECK_AGAIN_SOURCES = 1 };
 
-static void landing_line(struct transfer_view *v, const struct transfer_landing *l, bool is_first)
+void transfer_view_landing(struct console *c, const struct transfer_landing *l, const char *environment)
 {
 	char from[HAUL_ESCAPED_MAX / 2], to[HAUL_ESCAPED_MAX / 2];
-	const char *env = is_first ? v->environment : "";
 
-	haul_escape(l->source, strlen(l->source), from, sizeof(from));
-	haul_escape(l->destination, strlen(l->destination), to, sizeof(to));
-	if (v->request->verb == TRANSFER_VERIFY)
-		console_note(v->console, "comparing %s with %s%s%s", from, to, *env ? "; from the environment: " : "",
-			     env);
-	else
-		console_note(v->console, "%s -> %s (%s%s)%s%s", from, to, l->is_contents ? "contents, " : "",
-			     l->is_hidden ? "not visible"
-			     : l->is_new  ? "new"
-					  : "exists",
-			     *env ? "; from the environment: " : "", env);
+	console_note(c, "%s -> %s (%s%s)%s%s", haul_escape(l->source, strlen(l->source), from, sizeof(from)),
+		     haul_escape(l->destination, strlen(l->destination), to, sizeof(to)),
+		     l->is_contents ? "contents, " : "",
+		     l->is_hidden ? "not visible"
+		     : l->is_new  ? "new"
+				  : "exists",
+		     *environment ? "; from the environment: " : "", environment);
+}
+
+void transfer_view_made(struct console *c, const struct transfer_landing *l, bool dry_run)
+{
+	char name[HAUL_ESCAPED_MAX / 2];
+
+	if (l->made_parents && *l->made_parents)
+		console_note(c, dry_run ? "would make %s" : "makes %s",
+			     haul_escape(l->made_parents, strlen(l->made_parents), name, sizeof(name)));
+}
+
+static void landing_line(struct transfer_view *v, const struct transfer_landing *l, const char *environment)
+{
+	char from[HAUL_ESCAPED_MAX / 2], to[HAUL_ESCAPED_MAX / 2];
+
+	if (v->request->verb != TRANSFER_VERIFY) {
+		transfer_view_landing(v->console, l, environment);
+		return;
+	}
+	console_note(v->console, "comparing %s with %s%s%s",
+		     haul_escape(l->source, strlen(l->source), from, sizeof(from)),
+		     haul_escape(l->destination, strlen(l->destination), to, sizeof(to)),
+		     *environment ? "; from the environment: " : "", environment);
 }
 
 static void landing_notes(struct transfer_view *v, const struct transfer_landing *l)
 {
 	char name[HAUL_ESCAPED_MAX / 2];
 
-	if (l->made_parents && *l->made_parents && v->request->verb != TRANSFER_VERIFY)
-		console_note(v->console, v->request->dry_run ? "would make %s" : "makes %s",
-			     haul_escape(l->made_parents, strlen(l->made_parents), name, sizeof(name)));
+	if (v->request->verb != TRANSFER_VERIFY)
+		transfer_view_made(v->console, l, v->request->dry_run);
 	if (l->is_link)
 		console_note(v->console,
 			     "%s is a link and lands as a link. For what it points to: a slash at its end, or -L",
@@ -60,7 +77,7 @@ static void on_landing(void *ctx, const struct transfer_landing *landings, size_
 	v->has_landed = true;
 	event_start(v->console, v->verb_name, v->environment, landings, count);
 	for (size_t i = 0; i < count; i++)
-		landing_line(v, &landings[i], i == 0);
+		landing_line(v, &landings[i], i ? "" : v->environment);
 	for (size_t i = 0; i < count; i++)
 		landing_notes(v, &landings[i]);
 	prepare_check_again(v, landings, count);

@@ -27,6 +27,12 @@ struct transfer_view {
 /* The observer that prints through `v`, which is held. */
 struct transfer_observer transfer_view_observer(struct transfer_view *v);
 
+/* A landing's line on stderr; `environment`: what it changed, "" when nothing. */
+void transfer_view_landing(struct console *c, const struct transfer_landing *l, const char *environment);
+
+/* The parents that are made for it, if any, or with `dry_run` would be. */
+void transfer_view_made(struct console *c, const struct transfer_landing *l, bool dry_run);
+
 /* Tell the end: summary and `done`. May raise r->exit_code (--strict). Returns the exit code. */
 int transfer_view_end(struct transfer_view *v, struct transfer_report *r);
 

@@ -26,24 +26,15 @@ struct move_view {
 static void on_landing(void *ctx, const struct transfer_landing *landings, size_t count)
 {
 	struct move_view *v = ctx;
-	char from[HAUL_ESCAPED_MAX / 2], to[HAUL_ESCAPED_MAX / 2];
+	char from[HAUL_ESCAPED_MAX / 2];
 
 	event_start(v->console, "move", v->environment, landings, count);
+	for (size_t i = 0; i < count; i++)
+		transfer_view_landing(v->console, &landings[i], i ? "" : v->environment);
 	for (size_t i = 0; i < count; i++) {
 		const struct transfer_landing *l = &landings[i];
 
-		console_note(v->console, "%s -> %s (%s%s)%s%s",
-			     haul_escape(l->source, strlen(l->source), from, sizeof(from)),
-			     haul_escape(l->destination, strlen(l->destination), to, sizeof(to)),
-			     l->is_contents ? "contents, " : "", l->is_new ? "new" : "exists",
-			     i || !*v->environment ? "" : "; from the environment: ", i ? "" : v->environment);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct transfer_landing *l = &landings[i];
-
-		if (l->made_parents)
-			console_note(v->console, v->dry_run ? "would make %s" : "makes %s",
-				     haul_escape(l->made_parents, strlen(l->made_parents), to, sizeof(to)));
+		transfer_view_made(v->console, l, v->dry_run);
 		if (l->is_link)
 			console_note(v->console, "%s is a link and moves as a link",
 				     haul_escape(l->source, strlen(l->source), from, sizeof(from)));
@@ -206,24 +197,18 @@ static int run_in(const struct invocation *inv, const struct move_request *req, 
 
 static haul_status parse_places(const struct invocation *inv, struct place_spec *places, struct problem *problem)
 {
+	static const struct run_elsewhere elsewhere = { "moving between machines is not in this version",
+							"haul copy, haul verify, then haul remove" };
 	char shown[HAUL_ESCAPED_MAX / 8];
-	struct haul_fault fault;
+	haul_status st = run_local_places(inv, &elsewhere, places, problem);
 
-	for (size_t i = 0; i < inv->operand_count; i++) {
-		const char *text = inv->operands[i];
-
-		if (haul_failed(place_spec_parse(text, &places[i], &fault)))
-			return problem_from_fault(problem, &fault);
-		if (places[i].is_remote)
-			return problem_usage(
-			    problem, "haul copy, haul verify, then haul remove",
-			    "%s is not on this machine: moving between machines is not in this version",
-			    haul_escape(text, strlen(text), shown, sizeof(shown)));
-		if (places[i].has_slash && i + 1 < inv->operand_count && invocation_has(inv, OPT_AS))
+	if (haul_failed(st))
+		return st;
+	for (size_t i = 0; invocation_has(inv, OPT_AS) && i + 1 < inv->operand_count; i++)
+		if (places[i].has_slash)
 			return problem_usage(problem, "Write SRC without the slash at its end",
 					     "--as names what lands, but %s lands as its contents",
-					     haul_escape(text, strlen(text), shown, sizeof(shown)));
-	}
+					     haul_escape(places[i].text, strlen(places[i].text), shown, sizeof(shown)));
 	return HAUL_OK;
 }
 

@@ -120,24 +120,9 @@ static int run_places(const struct home *h, const struct invocation *inv, const 
 	return report.exit_code;
 }
 
-static haul_status parse_places(const struct invocation *inv, struct place_spec *places, struct problem *problem)
-{
-	char shown[HAUL_ESCAPED_MAX / 8];
-	struct haul_fault fault;
-
-	for (size_t i = 0; i < inv->operand_count; i++) {
-		if (haul_failed(place_spec_parse(inv->operands[i], &places[i], &fault)))
-			return problem_from_fault(problem, &fault);
-		if (places[i].is_remote)
-			return problem_usage(
-			    problem, "Run haul remove on that machine", "%s is not on this machine: remove is local",
-			    haul_escape(inv->operands[i], strlen(inv->operands[i]), shown, sizeof(shown)));
-	}
-	return HAUL_OK;
-}
-
 int run_remove(const struct invocation *inv, struct console *c)
 {
+	static const struct run_elsewhere elsewhere = { "remove is local", "Run haul remove on that machine" };
 	struct place_spec *places = calloc(inv->operand_count, sizeof(*places));
 	struct problem problem;
 	struct home home = { 0 };
@@ -148,7 +133,7 @@ int run_remove(const struct invocation *inv, struct console *c)
 		(void)problem_no_memory(&problem);
 		return run_refuse(c, &problem);
 	}
-	if (haul_failed(parse_places(inv, places, &problem)) ||
+	if (haul_failed(run_local_places(inv, &elsewhere, places, &problem)) ||
 	    haul_failed(run_home_if_any(inv, &home, &has_home, &problem)))
 		code = run_refuse(c, &problem);
 	else

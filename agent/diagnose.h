@@ -2,7 +2,7 @@
  * haul diagnose: each stage of a transfer alone, then the whole, and which part is the narrowest (docs/LIMITS.md).
  *
  * Blocking, on the calling thread, about a second per stage; SIGINT, SIGTERM and SIGHUP end it early. What is written
- * on either side has no name and is gone at the end, whatever happens.
+ * here has no name, at the peer a private one as whatever arrives; it is gone at the end, whatever happens.
  */
 #ifndef HAUL_AGENT_DIAGNOSE_H
 #define HAUL_AGENT_DIAGNOSE_H

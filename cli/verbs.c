@@ -86,7 +86,8 @@ static const struct verb_def verbs[] = {
 	  .purpose = "Measure each part of a transfer alone, about a second each: the disk at PATH\n"
 		     "(the current directory), digests, encryption, the network without disks,\n"
 		     "the peer's disk; then the whole. Says which part is the narrowest and what would\n"
-		     "help. What is written on either side has no name and is removed.\n",
+		     "help. What is written here has no name, at the peer a private one in .haul/; it\n"
+		     "is removed.\n",
 	  .examples = "  haul diagnose nas:inbox               from here to there\n"
 		      "  haul diagnose /mnt/raid nas:inbox     read from another disk\n"
 		      "  haul diagnose /mnt/raid               this machine alone\n"

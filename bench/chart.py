@@ -11,7 +11,7 @@ import subprocess
 import sys
 from xml.sax.saxutils import escape
 
-LIMITS = {"limit", "limit-phased", "limit-buffered", "limit-read", "limit-write", "iperf3", "L", "narrow"}
+LIMITS = {"limit", "limit-phased", "limit-buffered", "limit-read", "limit-write", "iperf3"}
 PLAIN = {"rsync-daemon", "tar-socat", "gridftp", "cp", "cp-r", "diff", "rm", "mv"}
 LABELS = {
     "rsync-ssh": "rsync over ssh", "rsync-daemon": "rsync daemon, plain text", "tar-ssh": "tar over ssh",

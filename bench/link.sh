@@ -20,10 +20,14 @@ set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=${HAUL_BUILD:-$root/build}
-HAUL_BUILD=$build
+HAUL_BUILD=${HAUL_BUILD:-$root/build}
+bin=$HAUL_BUILD/bin
 # shellcheck source=bench/shape.sh
 . "$root/bench/shape.sh"
+# shellcheck source=bench/harness/common.bash
+. "$root/bench/harness/common.bash"
+# shellcheck source=bench/harness/haul.bash
+. "$root/bench/harness/haul.bash"
 
 rounds=${1:-3}
 shift || true
@@ -32,65 +36,30 @@ shapes=("$@")
 read -r -a streams <<<"${LINK_STREAMS-1 2 4 8}"
 read -r -a options <<<"${LINK_OPTIONS:-}"
 csv=${LINK_CSV:-$root/bench/results/$(date +%Y-%m-%d-%H%M)-link.csv}
-pids=()
-
-fail() {
-	echo "link: $*" >&2
-	exit 1
-}
-
-stop_all() {
-	local pid
-	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true; done
-	pids=()
-}
 
 clean_up() {
-	stop_all
+	stop_services
 	[ -z "${SHAPE_A:-}" ] || shape_down
-	if [ -n "${work:-}" ]; then
-		umount "$work" 2>/dev/null || umount -l "$work" || true
-		rmdir "$work" || true
-	fi
-}
-
-# wait_until SECONDS COMMAND...
-wait_until() {
-	local tries=$(($1 * 20))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.05
-	done
+	umount "$work" 2>/dev/null || umount -l "$work" || true
+	rmdir "$work" || true
 }
 
 # Four names for one file, so that the source takes a quarter of the memory; haul sends each.
 make_source() {
-	local bytes=$1 name
-	rm -rf "$work/src" && mkdir "$work/src"
-	"$mktree" big $((bytes / 4)) "$work/src/1"
-	for name in 2 3 4; do ln "$work/src/1" "$work/src/$name"; done
+	local bytes=$1 name first
+	rm -rf "$src"
+	"$bin/haul_make_input" -s $((bytes / 4)) "$src"
+	first=$(find "$src" -type f)
+	for name in 2 3 4; do ln "$first" "$src/$name"; done
 }
 
-start_agents() {
-	local id_a id_b
-	id_of() { HAUL_HOME=$1 "$build/bin/haul" id | grep -oE '[A-Z2-7]{4,}(-[A-Z2-7]{4,}){3,}' | head -n 1; }
-	rm -rf "$work/a" "$work/b"
-	id_a=$(id_of "$work/a") id_b=$(id_of "$work/b")
-	HAUL_HOME=$work/b "$build/bin/haul" share add bench "$work/far" >/dev/null 2>&1
-	HAUL_HOME=$work/b "$build/bin/haul" peer add "$id_a" --name bench-a --allow bench=full >/dev/null 2>&1
-	: >"$work/hauld.out"
-	# Not through shape_b: what is to be ended later is the program, not a shell around it.
-	HAUL_HOME=$work/b ip netns exec "$SHAPE_B" "$build/bin/hauld" --listen "$SHAPE_B_IP:0" \
-		>"$work/hauld.out" 2>"$work/hauld.err" &
-	pids+=($!)
-	wait_until 5 grep -q '^listening ' "$work/hauld.out" || fail "hauld: $(cat "$work/hauld.err")"
-	HAUL_HOME=$work/a "$build/bin/haul" peer add "$id_b" --name nas \
-		--address "$(sed -n 's/^listening //p' "$work/hauld.out" | head -n 1)" >/dev/null 2>&1
-	ip netns exec "$SHAPE_B" iperf3 -s >/dev/null 2>&1 &
-	pids+=($!)
-	wait_until 5 shape_b sh -c 'ss -tln | grep -q :5201' || fail "iperf3 does not listen"
+# The words of harness/common.bash, with the server at the far end of the link.
+start_servers() {
+	client=(ip netns exec "$SHAPE_A") server=(ip netns exec "$SHAPE_B") host=$SHAPE_B_IP
+	rm -rf "$state" "$dst" && mkdir -p "$state" "$dst"
+	haul_start || fail "hauld: $(tail -qn 1 "$state"/*.log)"
+	start_service iperf3 iperf3 -s
+	wait_for 50 is_listening 5201 || fail "iperf3 does not listen"
 }
 
 # Each subject prints megabits of payload per second.
@@ -101,17 +70,17 @@ run_iperf() {
 
 run_haul() {
 	local began ended
-	rm -rf "$work/far/dst" "$work/near" && mkdir -p "$work/near"
-	"$touchmem" $((bytes / 1073741824 + 1)) >/dev/null || return 1
+	rm -rf "$work/near" && mkdir -p "$work/near"
+	find "$dst" -mindepth 1 -delete
+	"$bin/haul_touchmem" $((bytes / 1073741824 + 1)) >/dev/null || return 1
 	began=$(date +%s%N)
-	HAUL_HOME=$work/a shape_a "$build/bin/haul" copy --explain "${options[@]}" "$@" >"$work/run.log" 2>&1 ||
-		return 1
+	haul_at_client copy --explain "${options[@]}" "$@" >"$work/run.log" 2>&1 || return 1
 	ended=$(date +%s%N)
 	[ -z "${LINK_KEEP:-}" ] || cp "$work/run.log" "$LINK_KEEP/$rate-$rtt-$subject-$round.log"
 	awk -v ns=$((ended - began)) -v bytes="$bytes" 'BEGIN { print bytes * 8e3 / ns }'
 }
-run_push() { run_haul "$work/src/" nas:bench/dst/; }
-run_pull() { run_haul nas:bench/src/ "$work/near/"; }
+run_push() { run_haul "$src/" nas:bench; }
+run_pull() { run_haul nas:source/ "$work/near/"; }
 
 lanes_of_run() { grep -oE '[0-9]+ lanes at the end' "$work/run.log" | tail -n 1 | cut -d ' ' -f 1; }
 
@@ -133,33 +102,30 @@ shape_session() {
 		'BEGIN { b = r * 125000 * s; printf "%.0f", int((b > most || b == 0 ? most : b) / 4) * 4 }')
 	shape_up "$rate" "$rtt"
 	make_source "$bytes"
-	rm -rf "$work/far" && mkdir -p "$work/far" && cp -al "$work/src" "$work/far/src"
-	start_agents
+	start_servers
 	for subject in "${streams[@]}"; do order+=("iperf3-$subject"); done
 	order+=(push pull)
 	for ((round = 1; round <= rounds; round++)); do
 		for subject in "${order[@]}"; do measure "$subject" "$round"; done
 		order=("${order[@]:1}" "${order[0]}")
 	done
-	stop_all
+	stop_services
 	shape_down
 }
 
 [ "$(id -u)" = 0 ] || fail "needs root"
 for program in iperf3 jq ip tc; do command -v "$program" >/dev/null || fail "needs $program"; done
-[ -x "$build/bin/haul" ] || fail "$build/bin/haul is missing"
-mktree=$(find "$build" -name haul_mktree -perm -100 | head -n 1)
-[ -n "$mktree" ] || fail "haul_mktree is missing: build with the tests"
-touchmem=$build/bin/haul_touchmem
-[ -x "$touchmem" ] || fail "$touchmem is missing: configure with -DHAUL_BENCH=ON"
-work=$(mktemp -d)
+for program in haul hauld haul_touchmem haul_make_input; do
+	[ -x "$bin/$program" ] || fail "$bin/$program is missing: cmake --preset release && cmake --build build"
+done
+work=$(mktemp -d) state=$work/state src=$work/src dst=$work/dst
 trap clean_up EXIT
 mount -t tmpfs -o size=80% tmpfs "$work"
 mkdir -p "$(dirname "$csv")"
 if [ ! -s "$csv" ]; then
 	{
 		echo "# $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) processors, Linux $(uname -r), $(iperf3 --version | head -n 1)"
-		echo "# both ends on a tmpfs, cubic, Debian's limits of TCP's buffers; $("$build/bin/haul" --version | head -n 1)"
+		echo "# both ends on a tmpfs, cubic, Debian's limits of TCP's buffers; $(haul_version)"
 		echo "# tree $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown); bench/link.sh $rounds ${shapes[*]}"
 		echo "rate_mbit,rtt_ms,round,subject,lanes,mbit_per_s"
 	} >"$csv"

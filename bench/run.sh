@@ -12,6 +12,8 @@
 #   BENCH_DIR        where inputs and copies lie (one disk at both ends); default build-bench in this tree
 #   BENCH_SCALE      multiplies number of files or bytes, default 1
 #   BENCH_TOUCH_GIB  memory touched and freed before each run, default 8, at most a third of the machine's; 0: none
+#   BENCH_RTT_MS     round trip of the workloads with a link, default 0
+#   BENCH_HAUL_OPTIONS  for haul's copies, as words, for instance --lanes=1
 #   BENCH_INSTALL    0: do not install missing packages, leave their subjects out
 #   BENCH_RESULTS    where the CSV goes, default bench/results
 #   HAUL_BUILD       default build
@@ -34,7 +36,7 @@ what=${1:-}
 base_port=$((20000 + $$ % 12000)) # below where connections get theirs
 scale=${BENCH_SCALE:-1}
 
-print_usage() { sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+print_usage() { sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 usage() {
 	print_usage >&2
@@ -161,7 +163,7 @@ list) list_all && exit ;;
 esac
 [ -f "$bench/workloads/$what.sh" ] || fail "no workload $what (bench/run.sh list)"
 for program in haul hauld haul_touchmem haul_peak haul_make_input haul_limit; do
-	[ -x "$bin/$program" ] || fail "$bin/$program is missing: cmake --preset release -DHAUL_BENCH=ON && cmake --build build"
+	[ -x "$bin/$program" ] || fail "$bin/$program is missing: cmake --preset release && cmake --build build"
 done
 [ "$(id -u)" = 0 ] || note "not root: caches stay warm, figures are not of record"
 

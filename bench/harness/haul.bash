@@ -35,10 +35,3 @@ haul_memory() {
 }
 
 haul_version() { "$bin/haul" --version | head -n 1; }
-
-# Is the verb, with these arguments, one of this version? It is tried on files of the bench's own.
-haul_knows() {
-	if HAUL_HOME=$state/a "$bin/haul" "$@" >"$state/knows.log" 2>&1; then return 0; fi
-	skip_reason=$(tail -n 1 "$state/knows.log" | sed 's/ Use .*//')
-	return 1
-}

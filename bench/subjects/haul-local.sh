@@ -2,10 +2,6 @@
 command_text='haul copy -q src/ dst/'
 . "$harness/haul.bash"
 
-subject_install() {
-	mkdir -p "$state/probe" && : >"$state/probe/file"
-	haul_knows copy -q "$state/probe/" "$state/probe-copy/"
-}
 # shellcheck disable=SC2086 # words on purpose
 subject_copy() { haul_measured copy -q ${BENCH_HAUL_OPTIONS:-} "$src/" "$dst/"; }
 subject_verify() { haul_measured verify -q "$src/" "$dst/"; }

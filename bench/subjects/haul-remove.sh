@@ -2,10 +2,6 @@
 command_text='haul remove -q --yes victim'
 . "$harness/haul.bash"
 
-subject_install() {
-	mkdir -p "$state/probe/tree" && : >"$state/probe/tree/file"
-	haul_knows remove -q --yes "$state/probe/tree"
-}
 subject_remove() { haul_measured remove -q --yes "$victim"; }
 subject_memory() { haul_memory; }
 subject_version() { haul_version; }

@@ -1,11 +1,14 @@
 /*
  * A hostile peer: speaks the real protocol over real TLS and breaks one rule per case.
  *
- *   haul_evil list                                      names of all cases of a client
- *   haul_evil client HOME OTHER PORT SHARE NAME...      run cases against a hauld; HOME is a device it knows, OTHER
- * another, SHARE the directory of its share `inbox` haul_evil servers                                   the cases of a
- * server: NAME, the client's words, its exit codes haul_evil server HOME NAME                          listen, say the
- * port, play the case with the next client
+ *   haul_evil list
+ *       names of all cases of a client
+ *   haul_evil client HOME OTHER PORT SHARE NAME...
+ *       run cases against a hauld; HOME is a device it knows, OTHER another, SHARE the directory of its share `inbox`
+ *   haul_evil servers
+ *       the cases of a server: NAME, the client's words, its exit codes
+ *   haul_evil server HOME NAME
+ *       listen, say the port, play the case with the next client
  *
  * Exit 0 if every verdict was as expected; else each that was not is named.
  */

@@ -270,20 +270,6 @@ static int setuid_is_left_out(struct evil *e)
 	return ended(job_agree(&j));
 }
 
-#define CODE(name) HAUL_CODE_##name
-#define CASE(name, ...)                                                                                                \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
-	}
-#define CASE_ABSENT(name, path, ...)                                                                                   \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, path, NULL, 0                                                            \
-	}
-#define CASE_WHOLE(name, path, size, ...)                                                                              \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, path, size                                                         \
-	}
-
 const struct evil_case manifest_cases[] = {
 	CASE(name_dots, CODE(BAD_FRAME)),
 	CASE(name_dot, CODE(BAD_FRAME)),

@@ -183,12 +183,6 @@ static int probe_reads_what_is_not_there(struct evil *e)
 	return pull_probe(e, "not/there");
 }
 
-#define CODE(name) HAUL_CODE_##name
-#define CASE(name, ...)                                                                                                \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
-	}
-
 const struct evil_case probe_cases[] = {
 	CASE(probe_longer_than_agreed, CODE(BAD_VALUE)),
 	CASE(probe_of_a_small_file, CODE(BAD_VALUE)),

@@ -308,12 +308,6 @@ static int closes_at_each_step(struct evil *e)
 	return V_OK;
 }
 
-#define CODE(name) HAUL_CODE_##name
-#define CASE(name, ...)                                                                                                \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
-	}
-
 const struct evil_case pull_cases[] = {
 	CASE(want_never_announced, CODE(NOT_ANNOUNCED)),
 	CASE(want_a_directory, CODE(BAD_MOVE)),

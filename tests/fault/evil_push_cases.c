@@ -422,20 +422,6 @@ static int error_in_the_middle(struct evil *e)
 	return V_OK;
 }
 
-#define CODE(name) HAUL_CODE_##name
-#define CASE(name, ...)                                                                                                \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
-	}
-#define CASE_ABSENT(name, path, ...)                                                                                   \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, path, NULL, 0                                                            \
-	}
-#define CASE_WHOLE(name, path, size, ...)                                                                              \
-	{                                                                                                              \
-#name, name, { __VA_ARGS__ }, NULL, path, size                                                         \
-	}
-
 const struct evil_case push_cases[] = {
 	CASE_WHOLE(honest, "big", BIG, V_DONE),
 	CASE_WHOLE(corrupt_leaf_once, "big", BIG, V_DONE),

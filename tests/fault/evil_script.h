@@ -95,6 +95,21 @@ struct evil_case {
 
 extern const struct evil_case talk_cases[], manifest_cases[], push_cases[], pull_cases[], probe_cases[];
 
+/* A line of those tables: a script, whose name is the case's, and its verdicts. */
+#define CODE(name) HAUL_CODE_##name
+#define CASE(name, ...)                                                                                                \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, NULL, NULL, 0                                                            \
+	}
+#define CASE_ABSENT(name, path, ...)                                                                                   \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, path, NULL, 0                                                            \
+	}
+#define CASE_WHOLE(name, path, size, ...)                                                                              \
+	{                                                                                                              \
+#name, name, { __VA_ARGS__ }, NULL, path, size                                                         \
+	}
+
 /* Scripts of a server; `expect` is not used: the caller judges the client's exit code. */
 struct evil_server_case {
 	const char *name;

@@ -119,7 +119,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 @test "the agent is stopped with SIGTERM in mid-transfer: it ends within seconds, the command with 5" {
 	"$MKTREE" big 80000000 "$T/big"
 	begin_copy --bwlimit 10M "$T/big" nas:inbox
-	sleep 1
+	wait_for 30 is_arriving "$SHARE"
 	stop_agent "$AGENT_PID"
 	end_copy
 	check "$GOT" -eq 5
@@ -140,7 +140,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 			>"$T/out" 2>"$T/err" </dev/null 3>&- 4>&- &
 		RUN=$!
 		OTHERS+=("$RUN")
-		sleep 1
+		wait_for 30 grep -q '"progress"' "$T/out"
 		kill "-${signal%:*}" "$RUN"
 		end_copy
 		check "$GOT" -eq "$code"
@@ -154,7 +154,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 @test "the connection is cut and nothing answers any more: exit 5 after --timeout" {
 	"$MKTREE" big 80000000 "$T/big"
 	begin_copy --bwlimit 10M "$T/big" nas:inbox
-	sleep 1
+	wait_for 30 is_arriving "$SHARE"
 	kill -STOP "$AGENT_PID"
 	wait_for 100 is_gone "$RUN" || { kill -CONT "$AGENT_PID"; false; }
 	GOT=0
@@ -188,7 +188,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 @test "what a dead run left behind is cleared by the next" {
 	"$MKTREE" big 80000000 "$T/big"
 	begin_copy --bwlimit 10M "$T/big" nas:inbox
-	sleep 1
+	wait_for 30 is_arriving "$SHARE"
 	kill_agent "$AGENT_PID"
 	end_copy
 	restart_b

@@ -66,18 +66,11 @@ under_images() {
 }
 
 @test "a loop device over memory is no disk, and no spindle whatever its queue claims" {
-	need_root
-	need_tool mkfs.ext4
-	mkdir "$T/ram" "$T/fs"
-	mount -t tmpfs -o size=200m tmpfs "$T/ram" || skip "cannot mount tmpfs"
-	MOUNTS+=("$T/ram")
-	truncate -s 100M "$T/ram/img"
-	mkfs.ext4 -q "$T/ram/img"
-	mount -o loop "$T/ram/img" "$T/fs" 2>/dev/null || skip "cannot mount loop devices"
-	MOUNTS=("$T/fs" "${MOUNTS[@]}")
+	mount_loop tmpfs 200 "$T/ram"
+	mount_loop ext4 100 "$T/ram/fs"
 	pair
-	"$MKTREE" big 20000000 "$T/fs/large"
-	expect 0 haul copy --explain "$T/fs/large" nas:inbox
+	"$MKTREE" big 20000000 "$T/ram/fs/large"
+	expect 0 haul copy --explain "$T/ram/fs/large" nas:inbox
 	explained "source here: ext4 on loop: unknown ("
 	err_lacks "rotational"
 }
@@ -143,9 +136,11 @@ vanish() { xfs_io -x -c shutdown "$1" >/dev/null 2>&1; }
 	"$MKTREE" big 200000000 "$T/large"
 	haul copy --bwlimit 20M "$T/large" nas:inbox >"$T/out" 2>"$T/err" </dev/null &
 	local copy=$! got=0
-	sleep 2
-	vanish "$T/fs" || { kill "$copy"; skip "xfs_io cannot shut a file system down"; }
+	OTHERS+=("$copy")
+	wait_for 30 is_arriving "$SHARE"
+	vanish "$T/fs" || skip "xfs_io cannot shut a file system down"
 	wait "$copy" || got=$?
+	OTHERS=()
 	check "$got" = 3
 	err_has "nas" "large"
 }
@@ -158,9 +153,11 @@ vanish() { xfs_io -x -c shutdown "$1" >/dev/null 2>&1; }
 	sync
 	haul copy --bwlimit 20M "$T/fs/large" nas:inbox >"$T/out" 2>"$T/err" </dev/null &
 	local copy=$! got=0
-	sleep 2
-	vanish "$T/fs" || { kill "$copy"; skip "xfs_io cannot shut a file system down"; }
+	OTHERS+=("$copy")
+	wait_for 30 is_arriving "$SHARE"
+	vanish "$T/fs" || skip "xfs_io cannot shut a file system down"
 	wait "$copy" || got=$?
+	OTHERS=()
 	check "$got" = 3
 	err_has "large"
 	check ! -e "$SHARE/large"

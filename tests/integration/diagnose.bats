@@ -124,15 +124,11 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 }
 
 @test "rights of one kind, and an agent of an ordinary user: each part that cannot be measured says why" {
-	need_root
-	need_tool setpriv
-	setpriv --reuid=1234 --regid=1234 --clear-groups -- test -x "$HAULD" || skip "a user cannot reach $HAULD"
-	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$T"
+	test_in_the_open
+	need_user
 	pair list
 	stop_agent "$AGENT_PID"
 	chown -R 1234:1234 "$B" "$SHARE"
-	setpriv --reuid=1234 --regid=1234 --clear-groups -- test -w "$SHARE" || skip "a user cannot reach $T"
-	as_user() { HAUL_HOME=$B timeout -k 5 "$LIMIT" setpriv --reuid=1234 --regid=1234 --clear-groups -- "$HAUL" "$@"; }
 	HAULD_UNDER="setpriv --reuid=1234 --regid=1234 --clear-groups --" restart_b
 	mkdir "$T/here"
 	truncate -s 80M "$SHARE/big"
@@ -143,7 +139,7 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 	check "$(stage peer-disk-read measured)" = false
 	stage peer-disk-read note | grep -qF '"read"'
 	check "$(stage whole measured)" = false
-	expect 0 as_user peer allow edit1 inbox=create
+	HAUL_HOME=$B expect 0 as_user "$HAUL" peer allow edit1 inbox=create
 	expect 0 haul diagnose --json "$T/here" nas:inbox
 	check "$(stage peer-disk-write measured)" = true
 	check "$(stage whole measured)" = true
@@ -154,16 +150,21 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 	pair
 	mkdir "$T/here"
 	HAUL_HOME=$A "$HAUL" diagnose "$T/here" nas:inbox >"$T/out" 2>"$T/err" </dev/null 3>&- &
-	local pid=$!
-	wait_for 60 sh -c "find '$SHARE/.haul' -type f | grep -q ." || { kill -9 "$pid"; skip "it was over too soon"; }
+	local pid=$! got=0
+	OTHERS+=("$pid")
+	wait_for 60 is_arriving "$SHARE"
 	kill -9 "$pid"
-	wait "$pid" || true
+	wait "$pid" || got=$?
+	check "$got" = 137
 	wait_for 20 sh -c "! find '$SHARE' -type f | grep -q ."
 	HAUL_HOME=$A "$HAUL" diagnose "$T/here" nas:inbox >"$T/out" 2>"$T/err" </dev/null 3>&- &
-	pid=$!
-	wait_for 60 sh -c "find '$SHARE/.haul' -type f | grep -q ." || { kill -9 "$pid"; skip "it was over too soon"; }
+	pid=$! got=0
+	OTHERS=("$pid")
+	wait_for 60 is_arriving "$SHARE"
 	kill_agent "$AGENT_PID"
-	wait "$pid" && return 1
+	wait "$pid" || got=$?
+	OTHERS=()
+	check "$got" = 5
 	restart_b
 	echo one >"$T/one"
 	expect 0 haul copy "$T/one" nas:inbox # the next job sweeps
@@ -200,12 +201,8 @@ ALL="disk-write disk-read digest tls-aes-128-gcm tls-aes-256-gcm network-to-peer
 }
 
 @test "a link of 300 Mb/s is the narrowest" {
-	pair
-	stop_agent "$AGENT_PID"
 	slow_link 300
-	HAULD_UNDER="ip netns exec $SLOW_SPACE" LISTEN=$SLOW_THERE:0 start_agent "$B"
-	expect 0 haul peer remove nas
-	expect 0 haul peer add "$B_ID" --name nas --address "$SLOW_THERE:$AGENT_PORT"
+	HAULD_UNDER="ip netns exec $SLOW_SPACE" LISTEN=$SLOW_THERE:0 pair
 	mkdir "$T/here"
 	expect 0 haul diagnose --json "$T/here" nas:inbox
 	named network

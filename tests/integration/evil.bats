@@ -6,7 +6,7 @@ EVIL=${EVIL:-$HAUL_BUILD/tests/integration/haul_evil}
 
 setup() {
 	test_begin
-	[ -x "$EVIL" ] || skip "haul_evil is not built"
+	[ -x "$EVIL" ] || fail_with "haul_evil is not built"
 	# What a sanitizer keeps of freed memory is not what the agent holds.
 	export ASAN_OPTIONS=quarantine_size_mb=4:${ASAN_OPTIONS:-}
 	HAUL_LANE_WAIT_MS=1500 pair

@@ -14,7 +14,7 @@ setup() {
 	SHAPE_PREFIX=haul-far$$ SHAPE_LOG=$T/link.err
 	unshare -n true 2>/dev/null || skip "cannot make a network namespace"
 	shape_up 500 60 --seed "$SEED" || { cat "$T/link.err"; false; }
-	far_pair
+	HAULD_UNDER="ip netns exec $SHAPE_B" LISTEN=$SHAPE_B_IP:0 pair
 }
 
 teardown() {
@@ -23,18 +23,7 @@ teardown() {
 	return ${FAILED:-0}
 }
 
-# far_pair: as pair does it, with B's hauld at the far end. HAULD_OPTIONS: words.
-far_pair() {
-	A=$T/a B=$T/b SHARE=$T/share
-	mkdir -p "$SHARE"
-	A_ID=$(device_id "$A") B_ID=$(device_id "$B")
-	expect 0 haul_b share add inbox "$SHARE"
-	expect 0 haul_b peer add "$A_ID" --name edit1 --allow "inbox=writer"
-	far_agent
-	expect 0 haul peer add "$B_ID" --name nas --address "$SHAPE_B_IP:$AGENT_PORT"
-}
-
-far_agent() { HAULD_UNDER="ip netns exec $SHAPE_B" LISTEN=$SHAPE_B_IP:${AGENT_PORT:-0} start_agent "$B" "$@"; }
+far_agent() { HAULD_UNDER="ip netns exec $SHAPE_B" restart_b "$@"; }
 far() { HAUL_HOME=$A timeout -k 5 "$LIMIT" ip netns exec "$SHAPE_A" "$HAUL" "$@"; }
 
 make_tree() {

@@ -41,6 +41,16 @@ test_begin() {
 	RANDOM=$SEED
 }
 
+# test_in_the_open: the test's directory is one that every user can reach, with programs that every user can run, wherever
+# the tree and bats' own directory lie.
+test_in_the_open() {
+	test_begin "$(mktemp -d /tmp/haul-test.XXXXXX)"
+	chmod 0755 "$T"
+	mkdir "$T/bin"
+	install -m 0755 "$HAUL" "$HAULD" "$T/bin/"
+	HAUL=$T/bin/haul HAULD=$T/bin/hauld
+}
+
 # Stop what the test started; an agent that does not end well by itself, or a sanitizer's report, fails the test.
 test_end() {
 	local pid bad=0 mount
@@ -104,6 +114,20 @@ lacks_text() {
 		show_output
 		return 1
 	done
+}
+
+# fail_with TEXT: what a test says when it finds something wrong by itself.
+fail_with() {
+	echo "$1"
+	return 1
+}
+
+# no_line PATTERN FILE: none of the file's lines match. (`! grep` in the middle of a test fails nothing.)
+no_line() {
+	local line
+	[ -r "$2" ] || { fail_with "there is no file to look into: $2"; return 1; }
+	line=$(grep -e "$1" "$2" | head -n 1)
+	[ -z "$line" ] || fail_with "should not be there: $line"
 }
 
 # check CONDITION...: a test(1) expression that says what it was when it is false.
@@ -173,6 +197,9 @@ wait_for() {
 	done
 }
 
+# is_arriving DIR: a file lies in haul's own directory there, under its private name.
+is_arriving() { find "$1/.haul" -type f | grep -q .; }
+
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # SIGTERM must end an agent within ten seconds with exit 0.
@@ -201,9 +228,12 @@ forget_agent() {
 	AGENTS=("${kept[@]}")
 }
 
-# pair [RIGHTS]: A and B know each other, B's hauld runs and offers $SHARE (made when missing) as inbox.
+# pair [RIGHTS]: A and B know each other, B's hauld runs and offers $SHARE (made when missing) as inbox. As start_agent
+# it heeds LISTEN (address and port) and HAULD_UNDER, so B may sit in a network namespace of its own.
 pair() {
 	A=$T/a B=$T/b
+	B_HOST=${LISTEN:-127.0.0.1:0}
+	B_HOST=${B_HOST%:*}
 	SHARE=${SHARE_AT:-$T/share}
 	mkdir -p "$SHARE"
 	A_ID=$(device_id "$A") B_ID=$(device_id "$B")
@@ -211,16 +241,24 @@ pair() {
 	expect 0 haul_b share add inbox "$SHARE"
 	expect 0 haul_b peer add "$A_ID" --name edit1 --allow "inbox=${1:-writer}"
 	start_agent "$B"
-	expect 0 haul peer add "$B_ID" --name nas --address "127.0.0.1:$AGENT_PORT"
+	expect 0 haul peer add "$B_ID" --name nas --address "$B_HOST:$AGENT_PORT"
 }
 
-# After the agent of B was stopped: start it again on the port it had.
+# restart_b [OPTION...]: after the agent of B was stopped, start it again where it listened.
 restart_b() {
-	LISTEN=127.0.0.1:$AGENT_PORT start_agent "$B"
+	LISTEN=${B_HOST:-127.0.0.1}:$AGENT_PORT start_agent "$B" "$@"
 }
 
 # --- conditions -----------------------------------------------------------------------------------------------------
 
+# as_user COMMAND...: as somebody without privileges, who needs no entry in the list of users.
+as_user() { setpriv --reuid=1234 --regid=1234 --clear-groups -- "$@"; }
+# need_user: the machine has such users. After test_in_the_open.
+need_user() {
+	need_root
+	need_tool setpriv
+	as_user test -x "$HAUL" || skip "a user without privileges cannot run $HAUL"
+}
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 need_full() { [ "$SCALE" = full ] || skip "only at full scale (HAUL_TEST_SCALE=full)"; }
 need_tool() {
@@ -234,7 +272,7 @@ need_space() {
 	[ "$free" -ge "$1" ] || skip "needs $1 MB of free space, there are $free"
 }
 
-# mount_loop KIND MEGABYTES DIR: a file system of its own; skips where the machine cannot.
+# mount_loop KIND MEGABYTES DIR [MKFS OPTION...]: a file system of its own; skips where the machine cannot.
 mount_loop() {
 	need_root
 	mkdir -p "$3"
@@ -243,8 +281,8 @@ mount_loop() {
 	else
 		need_tool "mkfs.$1"
 		truncate -s "$2M" "$3.img"
-		"mkfs.$1" "$3.img" >"$T/mkfs.log" 2>&1 || skip "mkfs.$1 refused: $(tail -n 1 "$T/mkfs.log")"
+		"mkfs.$1" "${@:4}" "$3.img" >"$T/mkfs.log" 2>&1 || skip "mkfs.$1 refused: $(tail -n 1 "$T/mkfs.log")"
 		mount -o loop "$3.img" "$3" 2>"$T/mount.log" || skip "cannot mount $1: $(tail -n 1 "$T/mount.log")"
 	fi
-	MOUNTS+=("$3")
+	MOUNTS=("$3" "${MOUNTS[@]}") # the last one goes first
 }

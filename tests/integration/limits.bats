@@ -33,12 +33,8 @@ limited_by() {
 }
 
 @test "a link: network, either way; a rate limit is no network" {
-	pair
-	stop_agent "$AGENT_PID"
 	slow_link 200
-	HAULD_UNDER="ip netns exec $SLOW_SPACE" LISTEN=$SLOW_THERE:0 start_agent "$B"
-	expect 0 haul peer remove nas
-	expect 0 haul peer add "$B_ID" --name nas --address "$SLOW_THERE:$AGENT_PORT"
+	HAULD_UNDER="ip netns exec $SLOW_SPACE" LISTEN=$SLOW_THERE:0 pair
 	big_file "$T/big" 40000000
 	expect 0 haul copy --json "$T/big" nas:inbox
 	limited_by network
@@ -88,9 +84,7 @@ bytes_of() { jq -s "map(select(.side == \"$2\" and .stage == \"$3\").bytes) | ad
 
 @test "the trace of both ends: every stage, every byte, and a picture" {
 	need_tool python3 jq
-	pair
-	stop_agent "$AGENT_PID"
-	HAULD_UNDER="env HAUL_TRACE=$T/there.trace" restart_b
+	HAULD_UNDER="env HAUL_TRACE=$T/there.trace" pair
 	big_file "$T/big" 50000000
 	expect 0 haul copy --trace "$T/here.trace" "$T/big" nas:inbox
 	wait_for 10 grep -q '"sync"' "$T/there.trace"

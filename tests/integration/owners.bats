@@ -5,21 +5,8 @@ load trees
 
 # In a directory that anybody can reach: one agent here runs without privileges.
 setup() {
-	need_root
-	need_tool setpriv
-	test_begin "$(mktemp -d /tmp/haul-owners.XXXXXX)"
-	chmod 0755 "$T"
-	mkdir "$T/bin"
-	install -m 0755 "$HAUL" "$HAULD" "$T/bin/"
-	HAUL=$T/bin/haul HAULD=$T/bin/hauld
-	setpriv --reuid=1234 --regid=1234 --clear-groups -- test -x "$HAUL" || skip "a user cannot reach $T"
-}
-
-teardown() {
-	local bad=0
-	test_end || bad=1
-	[ -z "${T:-}" ] || rm -rf "$T"
-	return $bad
+	test_in_the_open
+	need_user
 }
 
 not_of() { find "$1" -mindepth 1 \( ! -uid "$2" -o ! -gid "$3" \) -print; }

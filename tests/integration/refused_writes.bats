@@ -3,35 +3,12 @@
 load lib
 load trees
 
-# Somebody without privileges, who needs no entry in the list of users.
-as_user() { setpriv --reuid=1234 --regid=1234 --clear-groups -- "$@"; }
-
-# In a directory that such a user can reach, with programs that he can run, wherever the tree lies.
-setup() {
-	test_begin "$(mktemp -d /tmp/haul-writes.XXXXXX)"
-	chmod 0755 "$T"
-	mkdir "$T/bin"
-	install -m 0755 "$HAUL" "$HAULD" "$T/bin/"
-	HAUL=$T/bin/haul HAULD=$T/bin/hauld
-	[ "$(id -u)" != 0 ] || as_user test -x "$HAUL" || REACH=no
-}
-
-teardown() {
-	local bad=0
-	test_end || bad=1
-	rm -rf "$T"
-	return $bad
-}
+# Some tests have a user without privileges.
+setup() { test_in_the_open; }
 
 # haul as that user, with a home of its own.
 haul_user() {
 	HAUL_HOME=$T/u timeout -k 5 "$LIMIT" setpriv --reuid=1234 --regid=1234 --clear-groups -- "$HAUL" "$@"
-}
-
-need_user() {
-	need_root
-	need_tool setpriv
-	[ "${REACH:-yes}" = yes ] || skip "an unprivileged user cannot reach $T"
 }
 
 # A user's home $T/u known to B as edit1.

@@ -60,7 +60,7 @@ pair_without_rights() {
 	HAUL_HOME=$A "$HAUL" copy -q --bwlimit 5M --timeout 2 "$T/big" nas:inbox >"$T/run.out" 2>"$T/run.err" </dev/null 3>&- 4>&- &
 	local run=$! rc=0
 	OTHERS+=($run)
-	sleep 1.5
+	wait_for 30 is_arriving "$SHARE"
 	expect 0 haul_b peer remove edit1
 	wait_for 12 is_gone $run || { echo "still running after 12 s"; false; }
 	wait $run || rc=$?

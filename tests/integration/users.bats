@@ -12,17 +12,18 @@ setup() {
 	W=$(mktemp -d /tmp/haul-users.XXXXXX)
 	chmod 0755 "$W"
 	install -m 0755 "$HAUL" "$HAULD" "$W/"
-	if ! setpriv --reuid=1234 --regid=1234 --clear-groups -- test -x "$W/haul"; then skip "a user cannot reach $W"; fi
+	as_user test -x "$W/haul" || skip "a user without privileges cannot run $W/haul"
 	install -d -o 1234 -g 1234 -m 0700 "$W/user" "$W/user/footage"
 	install -d -m 0755 "$W/disk"
 	make_network
 }
 
 teardown() {
-	test_end || true
-	local pid
+	local pid bad=0
+	test_end || bad=1
 	for pid in "${SPACES[@]:-}"; do [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true; done
 	[ -z "${W:-}" ] || rm -rf "$W"
+	return $bad
 }
 
 # Two namespaces, workstation 10.78.0.1 and nas 10.78.0.2, joined by a cable.
@@ -143,7 +144,7 @@ ids() {
 	"$MKTREE" big 100000000 "$W/user/footage/big"
 	chown 1234:1234 "$W/user/footage/big"
 	expect 0 ws list nas:
-	(sleep 2; nsenter -t "${SPACES[1]}" -n ip link set eth0 down) 3>&- 4>&- &
+	(wait_for 60 is_arriving "$W/disk"; nsenter -t "${SPACES[1]}" -n ip link set eth0 down) 3>&- 4>&- &
 	expect 5 ws copy --bwlimit 10M --timeout 5 "$W/user/footage/big" nas:inbox
 	check -z "$(real_files "$W/disk")"
 	kill -0 "$NAS"

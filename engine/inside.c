@@ -6,6 +6,7 @@
 #include "engine/inside.h"
 
 #include "engine/base/entry.h"
+#include "engine/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,24 +75,6 @@ struct spot {
 	char path[2 * PATH_MAX]; /* from the file system's own top */
 };
 
-/* "\040" and the like, in place (proc(5)). */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at; at++) {
-		unsigned byte;
-
-		if (*at == '\\' && sscanf(at + 1, "%3o", &byte) == 1) {
-			*to++ = (char)byte;
-			at += 3;
-		} else {
-			*to++ = *at;
-		}
-	}
-	*to = '\0';
-}
-
 static bool mount_id_of(int fd, unsigned long long *ret_id)
 {
 	char name[40], line[128];
@@ -117,23 +100,17 @@ static const char *below_point(const char *path, const char *point)
 
 static bool spot_in_line(char *line, unsigned long long id, const char *path, struct spot *ret_spot)
 {
-	unsigned long long line_id;
-	char *root = NULL, *point = NULL;
-	const char *below = NULL;
-	struct spot s;
+	struct mount_line m;
+	const char *below;
 
-	if (sscanf(line, "%llu %*u %u:%u %ms %ms", &line_id, &s.major, &s.minor, &root, &point) == 5 && line_id == id) {
-		unescape(root);
-		unescape(point);
-		below = below_point(path, point);
-	}
-	if (below)
-		(void)snprintf(s.path, sizeof(s.path), "%s%s", strcmp(root, "/") ? root : "", below);
-	free(root);
-	free(point);
-	if (below)
-		*ret_spot = s;
-	return below != NULL;
+	if (!mount_line_parse(line, &m) || m.id != id)
+		return false;
+	below = below_point(path, m.point);
+	if (!below)
+		return false;
+	*ret_spot = (struct spot){ .major = m.major, .minor = m.minor };
+	(void)snprintf(ret_spot->path, sizeof(ret_spot->path), "%s%s", strcmp(m.root, "/") ? m.root : "", below);
+	return true;
 }
 
 static bool spot_of(int fd, struct spot *ret_spot)

@@ -8,8 +8,11 @@
 struct mount_line {
 	uint64_t id;
 	unsigned major, minor;
-	const char *file_system; /* "ext4", "fuse.sshfs"; points into the line */
-	const char *source;      /* "/dev/sda1", "server:/export"; octal escapes left as they are */
+	/* These point into the line; octal escapes are undone. */
+	const char *root;        /* what of the file system is mounted: "/", "/sub" */
+	const char *point;       /* where: "/mnt" */
+	const char *file_system; /* "ext4", "fuse.sshfs" */
+	const char *source;      /* "/dev/sda1", "server:/export" */
 };
 
 /* Take a line apart in place. False when it is not one. */

@@ -28,9 +28,12 @@ static void mount_lines(void **state)
 					   "1 2 3:4 / / rw",
 					   "a b c:d / / rw - ext4 /dev/sda rw",
 					   "1 2 3:4 / / rw - ext4",
+					   "1 2 3:4 - ext4 /dev/sda rw",
+					   "1 2 3:4 / - ext4 /dev/sda rw",
 					   "1 2 3:4 / / rw - " };
 	char with_options[] =
 	    "36 35 98:1 /a /b\\040c rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n";
+	char escapes[] = "8 1 0:53 / /back\\134slash\\011tab rw - ext4 /dev/a\\9\\04\n";
 	char without[] = "7 1 0:52 / / rw - fuse.sshfs me@host:/x rw\n";
 	struct mount_line m;
 
@@ -39,8 +42,13 @@ static void mount_lines(void **state)
 	assert_int_equal(m.id, 36);
 	assert_int_equal(m.major, 98);
 	assert_int_equal(m.minor, 1);
+	assert_string_equal(m.root, "/a");
+	assert_string_equal(m.point, "/b c");
 	assert_string_equal(m.file_system, "ext3");
 	assert_string_equal(m.source, "/dev/root");
+	assert_true(mount_line_parse(escapes, &m));
+	assert_string_equal(m.point, "/back\\slash\ttab");
+	assert_string_equal(m.source, "/dev/a\\9\\04");
 	assert_true(mount_line_parse(without, &m));
 	assert_int_equal(m.minor, 52);
 	assert_string_equal(m.file_system, "fuse.sshfs");

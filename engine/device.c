@@ -5,6 +5,7 @@
  */
 #include "engine/device.h"
 
+#include "engine/base/clock.h"
 #include "engine/device_probe.h"
 #include "engine/device_world.h"
 #include "engine/mountinfo.h"
@@ -18,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define PROBE_AGAIN_NS (UINT64_C(60) * 1000000000)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const memory_file_systems[] = { "tmpfs", "ramfs", "hugetlbfs", "devtmpfs" };
@@ -107,21 +109,67 @@ static enum device_kind kind_of_disk(const struct block_disk *disk)
 	return disk->says_rotational ? DEVICE_ROTATIONAL : DEVICE_SSD;
 }
 
-static uint32_t probe_once(const struct device_world *w, struct device_book *b, int fd, uint64_t disk)
+/* What is known of a disk or becomes so; else what failed on this file system; NULL: neither. */
+static struct device_probed *find_probed(struct device_book *b, uint64_t disk, uint64_t dev)
+{
+	struct device_probed *failed = NULL;
+
+	for (unsigned i = 0; i < b->count; i++) {
+		struct device_probed *p = &b->probed[i];
+
+		if (p->disk != disk)
+			continue;
+		if (p->is_running || p->seek_us)
+			return p;
+		if (p->dev == dev)
+			failed = p;
+	}
+	return failed;
+}
+
+/* A failure makes room for what may become known; NULL: the book is full. */
+static struct device_probed *new_probed(struct device_book *b)
+{
+	if (b->count < DEVICE_BOOK_MAX)
+		return &b->probed[b->count++];
+	for (unsigned i = 0; i < b->count; i++)
+		if (!b->probed[i].is_running && !b->probed[i].seek_us)
+			return &b->probed[i];
+	return NULL;
+}
+
+static uint32_t probe_now(const struct device_world *w, struct device_book *b, int fd, struct device_probed *p,
+			  dev_t disk)
 {
 	uint32_t seek_us;
 
-	(void)pthread_mutex_lock(&b->lock);
-	for (unsigned i = 0; i < b->count; i++)
-		if (b->probed[i].disk == disk) {
-			seek_us = b->probed[i].seek_us;
-			(void)pthread_mutex_unlock(&b->lock);
-			return seek_us;
-		}
+	(void)pthread_mutex_unlock(&b->lock);
 	seek_us = w->probe(fd, disk);
-	if (seek_us && b->count < DEVICE_BOOK_MAX) {
-		b->probed[b->count].disk = disk;
-		b->probed[b->count++].seek_us = seek_us;
+	(void)pthread_mutex_lock(&b->lock);
+	if (p) {
+		p->seek_us = seek_us;
+		p->failed_ns = w->now_ns();
+		p->is_running = false;
+		(void)pthread_cond_broadcast(&b->ended);
+	}
+	return seek_us;
+}
+
+static uint32_t probe_once(const struct device_world *w, struct device_book *b, int fd, dev_t dev, dev_t disk)
+{
+	struct device_probed *p;
+	uint32_t seek_us;
+
+	(void)pthread_mutex_lock(&b->lock);
+	while ((p = find_probed(b, disk, dev)) && p->is_running)
+		(void)pthread_cond_wait(&b->ended, &b->lock);
+	if (p && (p->seek_us || w->now_ns() - p->failed_ns < PROBE_AGAIN_NS)) {
+		seek_us = p->seek_us;
+	} else {
+		p = p ? p : new_probed(b);
+		if (p)
+			*p = (struct device_probed){ .disk = disk, .dev = dev, .is_running = true };
+		seek_us = probe_now(w, b, fd, p, disk);
 	}
 	(void)pthread_mutex_unlock(&b->lock);
 	return seek_us;
@@ -130,7 +178,7 @@ static uint32_t probe_once(const struct device_world *w, struct device_book *b, 
 static void confirm(const struct device_world *w, struct device_book *book, int fd, dev_t disk,
 		    struct device_facts *facts)
 {
-	facts->seek_us = book ? probe_once(w, book, fd, disk) : 0;
+	facts->seek_us = book ? probe_once(w, book, fd, facts->dev, disk) : 0;
 	facts->kind = facts->seek_us > DEVICE_PROBE_SPINDLE_US ? DEVICE_ROTATIONAL : DEVICE_UNKNOWN;
 	facts->reason = !facts->seek_us                 ? DEVICE_NOT_PROBED
 			: facts->kind == DEVICE_UNKNOWN ? DEVICE_REFUTED
@@ -247,6 +295,7 @@ const struct device_world this_machine = {
 	.device_at = device_at,
 	.look_at = look_at,
 	.probe = probe,
+	.now_ns = clock_now_ns,
 };
 
 haul_status device_facts_of(struct device_book *book, int fd, struct device_facts *ret_facts)
@@ -279,9 +328,11 @@ void device_book_open(struct device_book *b)
 {
 	*b = (struct device_book){ .count = 0 };
 	(void)pthread_mutex_init(&b->lock, NULL);
+	(void)pthread_cond_init(&b->ended, NULL);
 }
 
 void device_book_close(struct device_book *b)
 {
+	(void)pthread_cond_destroy(&b->ended);
 	(void)pthread_mutex_destroy(&b->lock);
 }

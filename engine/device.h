@@ -47,12 +47,19 @@ struct device_facts {
 	uint32_t optimal_bytes;     /* preferred length of a request */
 };
 
-/* What has been probed, once per disk and process. The lock is held during a probe, so that nobody makes it twice. */
+/*
+ * What has been probed, once per disk and process; who asks for a disk that is being probed waits for it. What came to
+ * nothing (another file system of the disk may have the big file that was missing) is tried again after a minute.
+ */
 struct device_book {
 	pthread_mutex_t lock;
-	struct {
+	pthread_cond_t ended; /* a probe has */
+	struct device_probed {
 		uint64_t disk;
-		uint32_t seek_us;
+		uint64_t dev;     /* file system that was looked at */
+		uint32_t seek_us; /* 0: it came to nothing, or is running */
+		bool is_running;
+		uint64_t failed_ns; /* when it came to nothing */
 	} probed[DEVICE_BOOK_MAX];
 	unsigned count;
 };

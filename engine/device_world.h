@@ -14,6 +14,7 @@ struct device_world {
 	bool (*look_at)(const char *path, dev_t *ret_dev, uint64_t *ret_mount_id);
 	/* Median seek in microseconds of the disk that fd lies on; 0: cannot be probed. */
 	uint32_t (*probe)(int fd, dev_t disk);
+	uint64_t (*now_ns)(void); /* as clock_now_ns() */
 };
 
 extern const struct device_world this_machine;

@@ -6,8 +6,10 @@
 #include "engine/mountinfo.h"
 
 #include <fcntl.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,9 +278,19 @@ static uint32_t probe(int fd, dev_t disk)
 	return seek_us;
 }
 
-static const struct device_world machine = {
-	.sys_root = sys_root, .mountinfo = mountinfo, .device_at = device_at, .look_at = look_at, .probe = probe
-};
+static uint64_t clock_s = 1000;
+
+static uint64_t now_ns(void)
+{
+	return clock_s * 1000000000;
+}
+
+static const struct device_world machine = { .sys_root = sys_root,
+					     .mountinfo = mountinfo,
+					     .device_at = device_at,
+					     .look_at = look_at,
+					     .probe = probe,
+					     .now_ns = now_ns };
 
 static struct device_facts facts_at(struct device_book *book, unsigned major, unsigned minor)
 {
@@ -354,6 +366,11 @@ static void rotational_needs_a_probe_that_confirms(void **state)
 	d = facts_at(&book, 8, 16);
 	assert_int_equal(d.kind, DEVICE_UNKNOWN);
 	seek_us = 9140;
+	clock_s += 59; /* what came to nothing is not tried at once again */
+	d = facts_at(&book, 8, 16);
+	assert_int_equal(d.kind, DEVICE_UNKNOWN);
+	assert_int_equal(probes, 1);
+	clock_s++;
 	d = facts_at(&book, 8, 16);
 	assert_int_equal(d.kind, DEVICE_ROTATIONAL);
 	assert_string_equal(device_text(&d, text, sizeof(text)), "ext4 on sd: rotational (confirmed: 9.1 ms a seek)");
@@ -377,6 +394,58 @@ static void rotational_needs_a_probe_that_confirms(void **state)
 			    "ext4 on loop over 2 disks of sd: rotational (confirmed: 5.0 ms a seek)");
 	(void)facts_at(&book, 254, 0); /* a virtual disk is not probed: asserted in probe() */
 	device_book_close(&book);
+}
+
+/* A disk that is slow to answer: its probe ends when it is told to. */
+static sem_t probe_began, probe_may_end;
+static atomic_uint slow_probes;
+
+static uint32_t slow_probe(int fd, dev_t disk)
+{
+	(void)fd;
+	if (disk != makedev(8, 16))
+		return 9000;
+	atomic_fetch_add(&slow_probes, 1);
+	(void)sem_post(&probe_began);
+	(void)sem_wait(&probe_may_end);
+	return 8000;
+}
+
+static void *look_at_slow_disk(void *book)
+{
+	struct device_world slow = machine;
+	struct device_facts d;
+
+	slow.probe = slow_probe;
+	device_facts_in(&slow, book, 42, makedev(8, 16), 0, &d);
+	return d.kind == DEVICE_ROTATIONAL && d.seek_us == 8000 ? book : NULL;
+}
+
+static void a_probe_holds_up_its_own_disk_alone(void **state)
+{
+	struct device_world slow = machine;
+	struct device_book book;
+	struct device_facts d;
+	pthread_t first, second;
+	void *first_found, *second_found;
+
+	(void)state;
+	slow.probe = slow_probe;
+	assert_int_equal(sem_init(&probe_began, 0, 0) | sem_init(&probe_may_end, 0, 0), 0);
+	device_book_open(&book);
+	assert_int_equal(pthread_create(&first, NULL, look_at_slow_disk, &book), 0);
+	(void)sem_wait(&probe_began);
+	assert_int_equal(pthread_create(&second, NULL, look_at_slow_disk, &book), 0);
+	device_facts_in(&slow, &book, 42, makedev(8, 2), 0, &d);
+	assert_int_equal(d.seek_us, 9000);
+	(void)sem_post(&probe_may_end);
+	assert_int_equal(pthread_join(first, &first_found) | pthread_join(second, &second_found), 0);
+	assert_non_null(first_found);
+	assert_non_null(second_found);
+	assert_int_equal(atomic_load(&slow_probes), 1);
+	device_book_close(&book);
+	(void)sem_destroy(&probe_began);
+	(void)sem_destroy(&probe_may_end);
 }
 
 static void the_user_knows_better(void **state)
@@ -561,6 +630,7 @@ int main(void)
 		cmocka_unit_test(kinds_are_what_driver_and_file_system_tell),
 		cmocka_unit_test(all_disks_below_are_found),
 		cmocka_unit_test(rotational_needs_a_probe_that_confirms),
+		cmocka_unit_test(a_probe_holds_up_its_own_disk_alone),
 		cmocka_unit_test(the_user_knows_better),
 		cmocka_unit_test(several_sources_are_as_slow_as_the_slowest),
 		cmocka_unit_test(an_id_is_one_of_the_disks),

@@ -143,26 +143,18 @@ static void count_special(struct transfer *t, enum entry_kind kind)
 	t->report->specials[kind == ENTRY_FIFO ? 0 : kind == ENTRY_SOCKET ? 1 : 2]++;
 }
 
-/* The receiving side misses a right: say which, and on whose machine it is given. */
-static void tell_right(struct transfer *t, const struct job_entry *e, struct transfer_problem *p, char *text,
-		       size_t cap, char *remedy, size_t remedy_cap)
+/* The receiving side misses a right: which, and on whose machine it is given. */
+static void explain_right(const struct transfer *t, const struct job_entry *e, struct peer_error *ret_words)
 {
 	const struct msg_hello *hello = control_peer_hello(control_link_session(t->link));
 	struct msg_error why = { .code = HAUL_CODE_NO_RIGHT,
 				 .share = { t->remote->share, strlen(t->remote->share) },
 				 .missing_right = e->changes & CHANGE_CREATED ? RIGHT_CREATE : RIGHT_OVERWRITE,
 				 .held_rights = t->rights };
-	struct peer_error words;
-	char shown[TRANSFER_SHOWN_MAX];
 
 	if (hello)
 		why.your_name = hello->your_name;
-	peer_error_explain(&why, t->peer_name, &words);
-	(void)snprintf(text, cap, "%s: %s", transfer_shown(t, false, e->path, shown, sizeof(shown)), words.text);
-	(void)snprintf(remedy, remedy_cap, "%s", words.remedy);
-	p->text = text;
-	p->remedy = t->no_right_count++ ? NULL : remedy;
-	p->exit_code = EXIT_CLASS_ENTRIES;
+	peer_error_explain(&why, t->peer_name, ret_words);
 }
 
 /* Several sources merge, and nobody says which one it was. */
@@ -175,28 +167,35 @@ static bool is_ambiguous(const struct transfer *t, const struct job_entry *e)
 	return merged && t->landing.count > 1 && !e->has_source;
 }
 
+/* The entry as the end where it failed has it: a source's as typed, unless several may be meant. */
+static const char *shown_at(const struct transfer *t, const struct job_entry *e, bool at_source, char *ret_text,
+			    size_t cap)
+{
+	char raw[TRANSFER_SHOWN_MAX];
+
+	if (!at_source || is_ambiguous(t, e))
+		return transfer_shown(t, false, e->path, ret_text, cap);
+	at_source_path(t, e, e->path, raw, sizeof(raw));
+	return haul_escape(raw, strlen(raw), ret_text, cap);
+}
+
 /* A name that an earlier source has taken: the one that is not written is named. */
 static void tell_clash(struct transfer *t, const struct job_entry *e)
 {
 	char raw[TRANSFER_SHOWN_MAX], shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX];
 	bool is_known = !is_ambiguous(t, e);
-	struct transfer_problem p = { .code = HAUL_CODE_EXISTS,
-				      .exit_code = EXIT_CLASS_ENTRIES,
-				      .side = "source",
-				      .path = e->path,
-				      .text = text,
-				      .remedy = "Copy it by itself, with --as NAME" };
+	const struct transfer_problem p = { .code = HAUL_CODE_EXISTS,
+					    .exit_code = EXIT_CLASS_ENTRIES,
+					    .side = "source",
+					    .path =
+						is_known ? at_source_path(t, e, e->path, raw, sizeof(raw)) : e->path,
+					    .text = text,
+					    .remedy = "Copy it by itself, with --as NAME" };
 
-	if (is_known) {
-		p.path = at_source_path(t, e, e->path, raw, sizeof(raw));
-		haul_escape(raw, strlen(raw), shown, sizeof(shown));
-	} else {
-		transfer_shown(t, false, e->path, shown, sizeof(shown));
-	}
 	(void)snprintf(text, sizeof(text),
 		       is_known ? "%s is not written: an earlier source has put another thing under that name"
 				: "%s is that of the first source which has it: the others' is not written",
-		       shown);
+		       shown_at(t, e, true, shown, sizeof(shown)));
 	tell(t, &p);
 }
 
@@ -204,8 +203,8 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 {
 	bool at_source = e->failed_here == t->is_push;
 	haul_status code = haul_failed(e->code) ? e->code : HAUL_IO; /* a peer that gives no reason */
-	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], remedy[HAUL_FAULT_TEXT_MAX];
-	char raw[TRANSFER_SHOWN_MAX];
+	char shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX];
+	struct peer_error words;
 	struct transfer_problem p = { .code = code.code,
 				      .exit_code = exit_class_of(code),
 				      .side = at_source ? "source" : "destination",
@@ -216,20 +215,18 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 		tell_clash(t, e);
 		return;
 	}
-	if (at_source && e->has_source) {
-		at_source_path(t, e, e->path, raw, sizeof(raw));
-		haul_escape(raw, strlen(raw), shown, sizeof(shown));
-	} else {
-		transfer_shown(t, at_source && !is_ambiguous(t, e), e->path, shown, sizeof(shown));
-	}
+	shown_at(t, e, at_source, shown, sizeof(shown));
 	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;
-	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && t->is_local)
+	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && t->is_local) {
 		(void)snprintf(text, sizeof(text), "%s: the name is taken, by other content", shown);
-	else if (!at_source && code.code == HAUL_CODE_NO_RIGHT)
-		tell_right(t, e, &p, text, sizeof(text), remedy, sizeof(remedy));
-	else
+	} else if (!at_source && code.code == HAUL_CODE_NO_RIGHT) {
+		explain_right(t, e, &words);
+		(void)snprintf(text, sizeof(text), "%s: %s", shown, words.text);
+		p.remedy = t->no_right_count++ ? NULL : words.remedy;
+	} else {
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(code));
+	}
 	if (p.exit_code == EXIT_CLASS_NOT_ALLOWED || p.exit_code == EXIT_CLASS_OK)
 		p.exit_code = EXIT_CLASS_ENTRIES;
 	tell(t, &p);

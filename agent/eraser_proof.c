@@ -2,13 +2,13 @@
 #include "agent/eraser_proof.h"
 
 #include "engine/beneath.h"
+#include "engine/random_hex.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,12 +16,11 @@ enum { FRESH_SECONDS = 2, COMPARE_BYTES = 256 * 1024 };
 
 haul_status eraser_private_name(const char *word, char ret_name[ERASER_NAME_BYTES])
 {
-	uint64_t number[2];
+	char digits[RANDOM_HEX_MAX + 1];
 
-	if (getrandom(number, sizeof(number), 0) != (ssize_t)sizeof(number))
+	if (haul_failed(random_hex(digits, RANDOM_HEX_MAX)))
 		return HAUL_IO;
-	(void)snprintf(ret_name, ERASER_NAME_BYTES, ".haul-%s%016llx%016llx", word, (unsigned long long)number[0],
-		       (unsigned long long)number[1]);
+	(void)snprintf(ret_name, ERASER_NAME_BYTES, ".haul-%s%s", word, digits);
 	return HAUL_OK;
 }
 
@@ -93,8 +92,8 @@ haul_status eraser_sync(struct eraser_synced *s, int landing_dir, uint64_t devic
 
 bool eraser_may_be_one(const struct entry_facts *a, const struct entry_facts *b)
 {
-	return a->kind == b->kind && a->size == b->size && a->ctime.sec == b->ctime.sec &&
-	       a->ctime.nsec == b->ctime.nsec && a->mtime.sec == b->mtime.sec && a->mtime.nsec == b->mtime.nsec;
+	return a->kind == b->kind && a->size == b->size && entry_time_equal(&a->ctime, &b->ctime) &&
+	       entry_time_equal(&a->mtime, &b->mtime);
 }
 
 bool eraser_is_fresh(const struct entry_facts *facts, int64_t began)

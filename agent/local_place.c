@@ -39,11 +39,6 @@ static haul_status open_parent(struct local_place *p, const char *path, size_t b
 	return p->dir_fd < 0 ? failed(haul_status_from_errno(errno), path, fault) : HAUL_OK;
 }
 
-static bool is_same(const struct entry_facts *a, const struct entry_facts *b)
-{
-	return a->device == b->device && a->inode == b->inode;
-}
-
 static haul_status look(struct local_place *p, const char *path, struct haul_fault *fault)
 {
 	struct entry_facts root;
@@ -57,7 +52,7 @@ static haul_status look(struct local_place *p, const char *path, struct haul_fau
 	if (statx(p->dir_fd, p->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &x) == 0 &&
 	    x.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)
 		p->is_mount_point = x.stx_attributes & STATX_ATTR_MOUNT_ROOT;
-	p->is_root = is_same(&p->facts, &root);
+	p->is_root = entry_is_same(&p->facts, &root);
 	return HAUL_OK;
 }
 

@@ -156,7 +156,7 @@ static haul_status sync_parents(const struct move *v, struct haul_fault *fault)
 		if (!v->places.sources[i].name)
 			continue; /* the mover has synced what it emptied */
 		st = beneath_stat_handle(fd, &facts);
-		if (haul_ok(st) && (facts.device != last.device || facts.inode != last.inode))
+		if (haul_ok(st) && !entry_is_same(&facts, &last))
 			st = sync_parent(v, fd, fault);
 		last = facts;
 	}

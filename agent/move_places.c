@@ -143,11 +143,6 @@ static haul_status refuse(struct haul_fault *fault, const char *source, const ch
 	return haul_fault_set(fault, HAUL_USAGE, "%s %s: nothing was moved", shown(source, text), why);
 }
 
-static bool is_same(const struct entry_facts *a, const struct entry_facts *b)
-{
-	return a->device == b->device && a->inode == b->inode;
-}
-
 /* Whether the directory behind `fd` is the one at `tree_name` in `tree_fd` (NULL: tree_fd itself), or lies in it. */
 static haul_status look_inside(int fd, int tree_fd, const char *tree_name, bool *ret_is_inside,
 			       struct haul_fault *fault)
@@ -172,7 +167,7 @@ static haul_status check_taken(const struct move_places *p, const struct move_so
 
 	if (*p->missing || haul_failed(beneath_stat_at(p->root_fd, name, &there)))
 		return HAUL_OK;
-	if (is_same(&there, &s->facts))
+	if (entry_is_same(&there, &s->facts))
 		return refuse(fault, s->spec->text, "and what stands where it would land are one and the same file");
 	if (p->rule == MOVE_REPLACE && s->name &&
 	    (link_leads_to(s->dir_fd, s->name, &there) || link_leads_to(p->root_fd, name, &s->facts)))

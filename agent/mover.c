@@ -156,8 +156,7 @@ static int rename_new(struct mover *m, const struct move_place *from, const stru
 	if (m->calls->link_new(from->dir_fd, from->name, to->dir_fd, to->name))
 		return errno == EPERM || errno == EOPNOTSUPP ? EXDEV : errno; /* no hard links there: copying can */
 	if (haul_failed(beneath_stat_at(from->dir_fd, from->name, &now)) ||
-	    haul_failed(beneath_stat_at(to->dir_fd, to->name, &facts)) || now.device != facts.device ||
-	    now.inode != facts.inode)
+	    haul_failed(beneath_stat_at(to->dir_fd, to->name, &facts)) || !entry_is_same(&now, &facts))
 		return EBUSY; /* somebody has put another file there meanwhile: that one stays */
 	return m->calls->unlink(from->dir_fd, from->name, 0) ? errno : 0;
 }
@@ -338,7 +337,7 @@ static haul_status meet(struct mover *m, const struct move_place *from, const st
 		return refused(m, from, ENOENT);
 	if (!look_there(m, to, &there, &claim))
 		return refused(m, from, EEXIST); /* it has gone again: the next run moves it */
-	if (here.device == there.device && here.inode == there.inode) {
+	if (entry_is_same(&here, &there)) {
 		tell_stays(m, from, here.kind, HAUL_SAME_FILE, "it and the one there are one file under two names",
 			   "haul remove takes one of the names away");
 		return HAUL_OK;

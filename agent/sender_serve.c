@@ -78,8 +78,7 @@ void send_open_free(struct send_open *o)
 
 static bool is_as_announced(const struct entry_facts *now, const struct entry_facts *then)
 {
-	return now->inode == then->inode && now->size == then->size && now->mtime.sec == then->mtime.sec &&
-	       now->mtime.nsec == then->mtime.nsec;
+	return now->inode == then->inode && now->size == then->size && entry_time_equal(&now->mtime, &then->mtime);
 }
 
 static haul_status open_announced(struct send_open *o)
@@ -157,11 +156,6 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	return HAUL_OK;
 }
 
-static bool same_time(const struct entry_time *a, const struct entry_time *b)
-{
-	return a->sec == b->sec && a->nsec == b->nsec;
-}
-
 /* How a file is read is said once for each way: for the first one of its kind, and when one falls back. */
 static void explain_mode(struct sender *s, const char *path, enum buffered_reason reason, const char *how)
 {
@@ -203,7 +197,7 @@ static void on_opened(uv_work_t *work, int status)
 	if (haul_ok(st) && e && (!o->is_repair || !e->was_opened)) {
 		e->opened_ctime = o->file.facts.ctime;
 		e->was_opened = true;
-	} else if (haul_ok(st) && e && !same_time(&e->opened_ctime, &o->file.facts.ctime))
+	} else if (haul_ok(st) && e && !entry_time_equal(&e->opened_ctime, &o->file.facts.ctime))
 		st = HAUL_CHANGED; /* a repaired leaf must be of the same state as its neighbours */
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
 		explain_open(s, o);

@@ -27,11 +27,6 @@ static void give_up_pair(struct store *s, uint64_t from, uint64_t to)
 	s->unclonable[s->unclonable_count++].to = to;
 }
 
-static bool same_time(const struct entry_time *a, const struct entry_time *b)
-{
-	return a->sec == b->sec && a->nsec == b->nsec;
-}
-
 static haul_status open_origin(const struct entry_origin *o, int *ret_fd, struct entry_facts *ret_facts)
 {
 	haul_status st = follow_open(&o->at, O_RDONLY | O_NONBLOCK | O_NOATIME, ret_fd);
@@ -41,8 +36,9 @@ static haul_status open_origin(const struct entry_origin *o, int *ret_fd, struct
 	if (haul_failed(st))
 		return st;
 	st = beneath_stat_handle(*ret_fd, ret_facts);
-	if (haul_ok(st) && (ret_facts->kind != ENTRY_FILE || ret_facts->inode != o->facts->inode ||
-			    ret_facts->size != o->facts->size || !same_time(&ret_facts->mtime, &o->facts->mtime)))
+	if (haul_ok(st) &&
+	    (ret_facts->kind != ENTRY_FILE || ret_facts->inode != o->facts->inode ||
+	     ret_facts->size != o->facts->size || !entry_time_equal(&ret_facts->mtime, &o->facts->mtime)))
 		st = HAUL_CHANGED;
 	if (haul_failed(st))
 		(void)close(*ret_fd);
@@ -54,8 +50,8 @@ static haul_status still_the_same(int fd, const struct entry_facts *then)
 	struct entry_facts now;
 	haul_status st = beneath_stat_handle(fd, &now);
 
-	if (haul_ok(st) &&
-	    (now.size != then->size || !same_time(&now.mtime, &then->mtime) || !same_time(&now.ctime, &then->ctime)))
+	if (haul_ok(st) && (now.size != then->size || !entry_time_equal(&now.mtime, &then->mtime) ||
+			    !entry_time_equal(&now.ctime, &then->ctime)))
 		st = HAUL_CHANGED;
 	return st;
 }

@@ -58,7 +58,7 @@ bool link_leads_to(int dir_fd, const char *name, const struct entry_facts *thing
 		at = goes_on ? next : dir_fd;
 		if (!goes_on || haul_failed(beneath_stat_at(at, name, &facts)))
 			break;
-		found = facts.device == thing->device && facts.inode == thing->inode;
+		found = entry_is_same(&facts, thing);
 		if (facts.kind != ENTRY_LINK)
 			break;
 	}

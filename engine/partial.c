@@ -7,6 +7,7 @@
 #include "engine/base/checked.h"
 #include "engine/base/escape.h"
 #include "engine/place.h"
+#include "engine/random_hex.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -187,10 +187,9 @@ haul_status place_finish_directory(struct place *p, const char *path, const stru
 	return st;
 }
 
-static bool is_same(const struct entry_facts *a, const struct entry_facts *b)
+static bool is_untouched(const struct entry_facts *a, const struct entry_facts *b)
 {
-	return a->device == b->device && a->inode == b->inode && a->ctime.sec == b->ctime.sec &&
-	       a->ctime.nsec == b->ctime.nsec;
+	return entry_is_same(a, b) && entry_time_equal(&a->ctime, &b->ctime);
 }
 
 haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
@@ -205,7 +204,7 @@ haul_status place_set_meta(struct place *p, const char *path, const struct entry
 	st = beneath_stat_handle(fd, &now);
 	if (haul_ok(st) && now.kind != ENTRY_FILE)
 		st = HAUL_WRONG_KIND;
-	if (haul_ok(st) && !is_same(&now, seen))
+	if (haul_ok(st) && !is_untouched(&now, seen))
 		st = HAUL_CHANGED;
 	if (haul_ok(st))
 		st = meta_apply_by_path_handle(fd, meta);

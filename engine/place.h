@@ -81,9 +81,6 @@ void for_each_name(int dir_fd, name_fn *act, void *context);
 /* Whether the text begins with that many lower-case hexadecimal digits. */
 bool is_hex(const char *text, size_t chars);
 
-/* `chars` random lower-case hexadecimal digits and a NUL. */
-HAUL_MUST_USE haul_status random_hex(char *ret_text, size_t chars);
-
 /*
  * Where the partial of something in the directory `at` is made: fills dir_fd, owns_dir and name.
  *

@@ -8,30 +8,17 @@
  * it.
  */
 #include "engine/place.h"
+#include "engine/random_hex.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 enum { OPEN_ATTEMPTS = 100, DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
-
-haul_status random_hex(char *ret_text, size_t chars)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t random[JOB_NAME_CHARS];
-
-	if (chars > sizeof(random) || getrandom(random, chars, 0) != (ssize_t)chars)
-		return haul_bug("no random bytes");
-	for (size_t i = 0; i < chars; i++)
-		ret_text[i] = digits[random[i] % 16];
-	ret_text[chars] = '\0';
-	return HAUL_OK;
-}
 
 static bool lock(int fd, int operation)
 {

@@ -1,23 +1,25 @@
 #include "engine/scratch_file.h"
 
+#include "engine/random_hex.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 4096 };
+enum { NAME_BYTES = 4096, DIGITS = 16 };
 
 static int open_named(int dir_fd, const char *dir)
 {
 	char name[NAME_BYTES];
-	uint64_t random;
+	char digits[DIGITS + 1];
 	int fd;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (haul_failed(random_hex(digits, DIGITS))) {
+		errno = EIO;
 		return -1;
-	if (snprintf(name, sizeof(name), "%s/.haul-scratch-%016llx", dir, (unsigned long long)random) >= NAME_BYTES) {
+	}
+	if (snprintf(name, sizeof(name), "%s/.haul-scratch-%s", dir, digits) >= NAME_BYTES) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}

@@ -24,8 +24,7 @@ static haul_status open_quietly(const struct source_place *at, int *ret_fd)
 
 static bool is_same_content(const struct entry_facts *a, const struct entry_facts *b)
 {
-	return a->device == b->device && a->inode == b->inode && a->size == b->size && a->mtime.sec == b->mtime.sec &&
-	       a->mtime.nsec == b->mtime.nsec;
+	return entry_is_same(a, b) && a->size == b->size && entry_time_equal(&a->mtime, &b->mtime);
 }
 
 /* HAUL_OK when the handle is still what `expect` says; ret_facts is filled in any case but failure to look. */

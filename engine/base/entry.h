@@ -9,6 +9,7 @@
 
 #include "engine/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,17 @@ struct entry_facts {
 	uint64_t links;         /* hard links */
 	uint64_t blocks;        /* 512-byte units allocated */
 };
+
+static inline bool entry_time_equal(const struct entry_time *a, const struct entry_time *b)
+{
+	return a->sec == b->sec && a->nsec == b->nsec;
+}
+
+/* Whether both are one and the same object of a file system (one inode), as seen by the same machine. */
+static inline bool entry_is_same(const struct entry_facts *a, const struct entry_facts *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
 
 /*
  * Whether `len` bytes may be one component of a path that a peer sends or a scan reports.

@@ -2,6 +2,7 @@
 haul_unit_test(hash_tree LIBS haul_engine)
 haul_unit_test(leaf_hash LIBS haul_engine)
 haul_unit_test(entry_digest LIBS haul_engine)
+haul_unit_test(random_hex LIBS haul_engine)
 haul_unit_test(scratch_file LIBS haul_engine)
 haul_unit_test(beneath LIBS haul_engine Threads::Threads)
 haul_unit_test(owner LIBS haul_engine)

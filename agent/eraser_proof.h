@@ -20,7 +20,10 @@ struct eraser_synced {
 	unsigned count;
 };
 
-/* A private name, which no sweep removes: `.haul-` + word + random digits. HAUL_IO: no randomness. */
+/*
+ * A private name: `.haul-` + word + random digits. No sweep removes it: after a crash it may be the only name of a file
+ * of the user's. HAUL_IO: no randomness.
+ */
 HAUL_MUST_USE haul_status eraser_private_name(const char *word, char ret_name[ERASER_NAME_BYTES]);
 
 /*

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -308,8 +307,7 @@ static haul_status remove_directory(const struct at *at, struct haul_fault *faul
 	fd = openat(at->dir_fd, at->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (d = readdir(dir))) {
-		if (strcasecmp(d->d_name, ".haul") == 0 || strncasecmp(d->d_name, ".haul.", 6) == 0 ||
-		    strncasecmp(d->d_name, ".haul-", 6) == 0) {
+		if (haul_component_check(d->d_name, strlen(d->d_name)).code == HAUL_RESERVED_NAME.code) {
 			st = haul_fault_set(fault, HAUL_RESERVED_NAME,
 					    "names in it are reserved for haul (.haul, .haul.*, .haul-*) and were not "
 					    "copied: rename them and run again");
@@ -429,10 +427,17 @@ static void erase_directory(struct run *r, const struct eraser_entry *e)
 {
 	struct haul_fault fault = { 0 };
 	struct at at;
+	haul_status st;
 
-	if (!*e->source_path || haul_failed(look(r, e, &at, &fault)))
+	if (!*e->source_path)
 		return;
-	if (at.now.kind != ENTRY_DIRECTORY || at.now.device != e->facts.device || at.now.inode != e->facts.inode)
+	st = look(r, e, &at, &fault);
+	if (haul_failed(st)) {
+		if (st.code != HAUL_NOT_FOUND.code)
+			keep(r, e, &fault);
+		return;
+	}
+	if (at.now.kind != ENTRY_DIRECTORY || !entry_is_same(&at.now, &e->facts))
 		return;
 	erase_checked(r, e, &at);
 }

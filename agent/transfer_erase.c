@@ -52,30 +52,32 @@ static void on_kept(void *ctx, const struct eraser_entry *e, const struct haul_f
 	transfer_error(t, code, fault->status, text, NULL);
 }
 
-/* Whether the directory behind the place is one that was scanned as a whole. */
-static bool is_scanned(const struct transfer *t, const struct local_place *p)
+/* Whether the directory behind the place is the one that was scanned as a whole. */
+static bool is_scanned(const struct scan_source *scanned, const struct local_place *p)
 {
 	struct entry_facts facts;
 
-	for (size_t i = 0; i < t->scan_source_count; i++) {
-		if (haul_ok(beneath_stat_handle(t->scan_sources[i].root_fd, &facts)) &&
-		    facts.device == p->facts.device && facts.inode == p->facts.inode)
-			return true;
-	}
-	return false;
+	return haul_ok(beneath_stat_handle(scanned->root_fd, &facts)) && entry_is_same(&facts, &p->facts);
 }
 
 /* A directory that was moved itself, not its contents: it goes when it is empty. */
-static void erase_top(struct transfer *t, size_t i)
+static void erase_top(struct transfer *t, const struct scan_source *scanned, size_t i)
 {
 	const struct landing_place *src = &t->sources[i];
 	struct haul_fault fault = { 0 };
 	struct local_place p;
+	haul_status opened;
 
-	if (src->kind != ENTRY_DIRECTORY || !t->landing.landed[i].name ||
-	    haul_failed(local_place_open(&p, src->path, &fault)))
+	if (src->kind != ENTRY_DIRECTORY || !t->landing.landed[i].name)
 		return;
-	if (!p.is_root && p.facts.kind == ENTRY_DIRECTORY && is_scanned(t, &p)) {
+	opened = local_place_open(&p, src->path, &fault);
+	if (haul_failed(opened)) {
+		/* Gone, or exchanged for a link; and what was typed as "." or ".." stays, empty. */
+		if (opened.code != HAUL_NOT_FOUND.code && opened.code != HAUL_USAGE.code)
+			transfer_error(t, EXIT_CLASS_ENTRIES, opened, fault.text, NULL);
+		return;
+	}
+	if (!p.is_root && p.facts.kind == ENTRY_DIRECTORY && is_scanned(scanned, &p)) {
 		haul_status st =
 		    eraser_remove_directory(p.dir_fd, p.name, t->root_fd, t->landing.landed[i].name, &fault);
 
@@ -109,8 +111,8 @@ void transfer_erase(struct transfer *t)
 	t->report->files_deleted = totals.files;
 	t->report->files_kept = totals.kept_files;
 	t->report->entries_deleted = totals.entries;
-	for (size_t i = 0; haul_ok(st) && i < t->source_count; i++)
-		erase_top(t, i);
+	for (size_t i = 0; haul_ok(st) && i < t->scan_source_count; i++)
+		erase_top(t, &t->scan_sources[i], t->scan_places[i]);
 	if (haul_failed(st) && st.code != HAUL_CANCELLED.code)
 		transfer_error(t, EXIT_CLASS_ENTRIES, st, fault.text, NULL);
 	t->report->signal_number = stop_signals_number();

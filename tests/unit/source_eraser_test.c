@@ -1,5 +1,7 @@
-/* Notes of a move that cannot be read are told: what they name stays, and the move does not end as if it were gone. */
+/* Notes that cannot be read, and what cannot be looked at, are told: a move does not end as if that were gone. */
 #include "agent/source_eraser.h"
+
+#include "engine/beneath.h"
 
 #include "temp_dir.h"
 
@@ -73,11 +75,49 @@ static void a_note_that_cannot_be_read_is_told(void **state)
 	fixture_close(&f);
 }
 
+/* Links are not followed: what the notes call dir/sub cannot be looked at any more. */
+static void a_directory_that_cannot_be_looked_at_is_told(void **state)
+{
+	struct fixture f = fixture_open();
+	struct eraser_entry e = { .source_path = "dir/sub", .landing_path = "there" };
+	struct eraser_totals totals;
+
+	(void)state;
+	assert_int_equal(mkdirat(f.tree.fd, "real", 0700), 0);
+	assert_int_equal(mkdirat(f.tree.fd, "real/sub", 0700), 0);
+	assert_int_equal(mkdirat(f.tree.fd, "there", 0700), 0);
+	assert_int_equal(symlinkat("real", f.tree.fd, "dir"), 0);
+	assert_ok(beneath_stat_at(f.tree.fd, "real/sub", &e.facts));
+	eraser_note(f.eraser, &e);
+	assert_ok(run(&f, &totals));
+	assert_int_equal(totals.entries, 0);
+	assert_int_equal(f.kept, 1);
+	assert_int_equal(unlinkat(f.tree.fd, "real/sub", AT_REMOVEDIR), 0);
+	fixture_close(&f);
+}
+
+static void a_directory_that_is_gone_is_not_told(void **state)
+{
+	struct fixture f = fixture_open();
+	const struct eraser_entry e = { .source_path = "gone",
+					.landing_path = "there",
+					.facts = { .kind = ENTRY_DIRECTORY } };
+	struct eraser_totals totals;
+
+	(void)state;
+	eraser_note(f.eraser, &e);
+	assert_ok(run(&f, &totals));
+	assert_int_equal(f.kept, 0);
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_noted_is_a_good_end),
 		cmocka_unit_test(a_note_that_cannot_be_read_is_told),
+		cmocka_unit_test(a_directory_that_cannot_be_looked_at_is_told),
+		cmocka_unit_test(a_directory_that_is_gone_is_not_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

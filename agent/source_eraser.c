@@ -1,18 +1,13 @@
 /*
  * Notes: a header, the two paths with their NULs, and the length of all that once more, so that they can be read
  * backwards. Forwards everything but directories goes; backwards the directories, children before parents.
- *
- * The last look and unlinkat() are two calls, and what somebody writes between them goes with the file: Linux has no
- * call that deletes a name only while it leads to a given inode in a given state. They follow each other directly.
  */
 #include "agent/source_eraser.h"
 
-#include "agent/eraser_meta.h"
-#include "agent/eraser_proof.h"
+#include "agent/eraser_entry.h"
 #include "engine/beneath.h"
 #include "engine/scratch_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,31 +33,14 @@ struct run {
 	struct eraser *e;
 	const struct scan_source *sources;
 	size_t source_count;
-	int root_fd;
 	const struct eraser_callbacks *cb;
-	const _Atomic bool *stop;
 	struct eraser_totals *totals;
 	struct parent_cache parents;
 	bool is_dirty; /* something was deleted in the cached parent */
 	char *paths;   /* owned; of the note in hand */
 	size_t paths_cap;
 	haul_status synced;
-	struct eraser_synced synced_devices;
-	struct { /* of two directories; the last that were looked at */
-		unsigned opened;
-		uint64_t device, inode;
-		haul_status apart;
-		struct haul_fault fault;
-	} pair;
-};
-
-/* Both ends of an entry in hand. */
-struct at {
-	int dir_fd; /* borrowed */
-	const char *name;
-	struct entry_facts now;
-	int to_fd; /* owned */
-	const char *to_name;
+	struct eraser_proofs proofs;
 };
 
 haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, struct haul_fault *fault)
@@ -167,169 +145,6 @@ static void keep(struct run *r, const struct eraser_entry *e, const struct haul_
 	r->cb->on_kept(r->cb->ctx, e, fault);
 }
 
-/* Nothing may have changed but what reading changes. */
-static bool is_unchanged(const struct entry_facts *was, const struct entry_facts *is)
-{
-	return was->kind == is->kind && was->device == is->device && was->inode == is->inode && was->size == is->size &&
-	       was->mtime.sec == is->mtime.sec && was->mtime.nsec == is->mtime.nsec &&
-	       was->ctime.sec == is->ctime.sec && was->ctime.nsec == is->ctime.nsec;
-}
-
-static bool is_not_empty(haul_status st)
-{
-	return st.code == HAUL_NOT_EMPTY.code || st.code == HAUL_EXISTS.code;
-}
-
-static bool is_same_link(int dir_fd, const char *name, int to_fd, const char *to_name)
-{
-	char *here = NULL, *there = NULL;
-	size_t here_len, there_len;
-	bool is_same = haul_ok(beneath_read_link(dir_fd, name, &here, &here_len)) &&
-		       haul_ok(beneath_read_link(to_fd, to_name, &there, &there_len)) && here_len == there_len &&
-		       memcmp(here, there, here_len) == 0;
-
-	free(here);
-	free(there);
-	return is_same;
-}
-
-/* The directory that what has landed lies in, and the entry's name there; dir_fd is given. */
-static haul_status enter_landing(const struct run *r, const struct eraser_entry *e, int *ret_dir_fd,
-				 const char **ret_name, struct haul_fault *fault)
-{
-	haul_status st = beneath_parent(r->root_fd, e->landing_path, ret_dir_fd, ret_name);
-
-	return haul_ok(st) ? st : haul_fault_set(fault, HAUL_CHANGED, "what landed is not there any more");
-}
-
-/* What has landed is still there, just as it was then, and not the very entry that is to be deleted. */
-static haul_status check_landing(const struct eraser_entry *e, const struct entry_facts *source, int to_fd,
-				 const char *to_name, struct haul_fault *fault)
-{
-	struct entry_facts there;
-
-	if (haul_failed(beneath_stat_at(to_fd, to_name, &there)) || there.kind != e->facts.kind)
-		return haul_fault_set(fault, HAUL_CHANGED, "what landed is not there any more");
-	if (there.device == e->facts.device && there.inode == e->facts.inode)
-		return haul_fault_set(fault, HAUL_SAME_FILE, "what is at the destination is the very same file");
-	if (!e->is_new && eraser_may_be_one(source, &there))
-		return haul_fault_set(fault, HAUL_SAME_FILE,
-				      "what is at the destination may be the very same, seen through another file "
-				      "system: both have changed at the same nanosecond");
-	if (there.kind != ENTRY_DIRECTORY && (there.size != e->facts.size || !is_unchanged(&e->landing, &there)))
-		return haul_fault_set(fault, HAUL_CHANGED, "what landed has changed");
-	return HAUL_OK;
-}
-
-/* The two directories are apart, and what this run has not written there is durable. Once for a run of entries. */
-static haul_status prove_pair(struct run *r, const struct eraser_entry *e, int dir_fd, int to_fd,
-			      struct haul_fault *fault)
-{
-	struct entry_facts to;
-	haul_status st = beneath_stat_handle(to_fd, &to);
-
-	if (haul_failed(st))
-		return haul_fault_set(fault, st, "%s", haul_status_text(st));
-	if (r->pair.opened != r->parents.opened || r->pair.device != to.device || r->pair.inode != to.inode) {
-		r->pair.opened = r->parents.opened;
-		r->pair.device = to.device;
-		r->pair.inode = to.inode;
-		r->pair.apart = eraser_prove_apart(dir_fd, to_fd, &r->pair.fault);
-	}
-	if (haul_failed(r->pair.apart)) {
-		*fault = r->pair.fault;
-		return r->pair.apart;
-	}
-	return e->is_new ? HAUL_OK : eraser_sync(&r->synced_devices, to_fd, to.device, fault);
-}
-
-static haul_status check_entry(struct run *r, const struct eraser_entry *e, const struct at *at,
-			       struct haul_fault *fault)
-{
-	haul_status st = check_landing(e, &at->now, at->to_fd, at->to_name, fault);
-
-	if (haul_ok(st) && e->facts.kind == ENTRY_LINK && !is_same_link(at->dir_fd, at->name, at->to_fd, at->to_name))
-		st = haul_fault_set(fault, HAUL_CHANGED, "what landed has changed");
-	if (haul_ok(st))
-		st = eraser_check_meta(at->dir_fd, at->name, at->to_fd, at->to_name, fault);
-	return haul_ok(st) ? prove_pair(r, e, at->dir_fd, at->to_fd, fault) : st;
-}
-
-/* Back under its own name. Where that is taken meanwhile, or cannot be, the private name is told. */
-static haul_status put_back(const struct at *at, const char *aside, haul_status st, struct haul_fault *fault)
-{
-	char why[HAUL_FAULT_TEXT_MAX];
-
-	if (renameat2(at->dir_fd, aside, at->dir_fd, at->name, RENAME_NOREPLACE) == 0)
-		return st;
-	(void)snprintf(why, sizeof(why), "%s", fault->text);
-	return haul_fault_set(fault, st, "%.300s; it is now %s in its directory: %s", why, aside, strerror(errno));
-}
-
-/*
- * For what this run did not write: take the name away, see that the destination still has it, and only then let go.
- * What is one file by two ways is gone there too, and comes back.
- */
-static haul_status unlink_equal(const struct eraser_entry *e, const struct at *at, struct haul_fault *fault)
-{
-	char aside[ERASER_NAME_BYTES];
-	struct entry_facts moved;
-	haul_status st = eraser_private_name("aside-", aside);
-
-	if (haul_failed(st))
-		return haul_fault_set(fault, st, "%s", haul_status_text(st));
-	if (renameat2(at->dir_fd, at->name, at->dir_fd, aside, RENAME_NOREPLACE))
-		return haul_fault_errno(fault, errno, "it cannot be set aside");
-	st = check_landing(e, &at->now, at->to_fd, at->to_name, fault);
-	if (haul_ok(st) &&
-	    (haul_failed(beneath_stat_at(at->dir_fd, aside, &moved)) || moved.kind != e->facts.kind ||
-	     moved.device != e->facts.device || moved.inode != e->facts.inode || moved.size != e->facts.size ||
-	     moved.mtime.sec != e->facts.mtime.sec || moved.mtime.nsec != e->facts.mtime.nsec))
-		st = haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
-	if (haul_ok(st) && unlinkat(at->dir_fd, aside, 0))
-		st = haul_fault_errno(fault, errno, "it cannot be deleted");
-	return haul_ok(st) ? st : put_back(at, aside, st, fault);
-}
-
-/* What stands in the way of a directory was told, unless it was never looked at: names that are reserved for haul. */
-static haul_status remove_directory(const struct at *at, struct haul_fault *fault)
-{
-	haul_status st;
-	struct dirent *d;
-	DIR *dir;
-	int fd;
-
-	if (unlinkat(at->dir_fd, at->name, AT_REMOVEDIR) == 0)
-		return HAUL_OK;
-	st = haul_fault_errno(fault, errno, "it cannot be deleted");
-	if (!is_not_empty(st))
-		return st;
-	fd = openat(at->dir_fd, at->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	while (dir && (d = readdir(dir))) {
-		if (haul_component_check(d->d_name, strlen(d->d_name)).code == HAUL_RESERVED_NAME.code) {
-			st = haul_fault_set(fault, HAUL_RESERVED_NAME,
-					    "names in it are reserved for haul (.haul, .haul.*, .haul-*) and were not "
-					    "copied: rename them and run again");
-			break;
-		}
-	}
-	if (dir)
-		(void)closedir(dir);
-	else if (fd >= 0)
-		(void)close(fd);
-	return st;
-}
-
-static haul_status unlink_entry(const struct eraser_entry *e, const struct at *at, struct haul_fault *fault)
-{
-	if (e->facts.kind == ENTRY_DIRECTORY)
-		return remove_directory(at, fault);
-	if (!e->is_new)
-		return unlink_equal(e, at, fault);
-	return unlinkat(at->dir_fd, at->name, 0) ? haul_fault_errno(fault, errno, "it cannot be deleted") : HAUL_OK;
-}
-
 static void sync_parent(struct run *r)
 {
 	if (r->is_dirty) {
@@ -354,52 +169,29 @@ static haul_status enter_parent(struct run *r, const struct eraser_entry *e, int
 }
 
 /* What is to be deleted, as it is now; HAUL_NOT_FOUND: it is gone. */
-static haul_status look(struct run *r, const struct eraser_entry *e, struct at *ret_at, struct haul_fault *fault)
+static haul_status look(struct run *r, const struct eraser_entry *e, struct eraser_source *ret_from,
+			struct haul_fault *fault)
 {
-	haul_status st = enter_parent(r, e, &ret_at->dir_fd, &ret_at->name);
+	haul_status st = enter_parent(r, e, &ret_from->dir_fd, &ret_from->name);
 
+	ret_from->dir_number = r->parents.opened;
 	if (haul_ok(st))
-		st = beneath_stat_at(ret_at->dir_fd, ret_at->name, &ret_at->now);
+		st = beneath_stat_at(ret_from->dir_fd, ret_from->name, &ret_from->now);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "%s", haul_status_text(st));
 	return HAUL_OK;
 }
 
-/* Where times may hide a change they are not believed: its bytes are looked at, and then its times once more. */
-static haul_status check_fresh(const struct run *r, const struct eraser_entry *e, const struct at *at,
-			       struct haul_fault *fault)
-{
-	struct entry_facts now;
-	haul_status st;
-
-	if (e->facts.kind != ENTRY_FILE || !eraser_is_fresh(&e->facts, r->e->began))
-		return HAUL_OK;
-	st = eraser_compare(at->dir_fd, at->name, at->to_fd, at->to_name, r->stop, fault);
-	if (haul_ok(st) && (haul_failed(beneath_stat_at(at->dir_fd, at->name, &now)) || !is_unchanged(&e->facts, &now)))
-		st = haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
-	return st;
-}
-
-static void erase_checked(struct run *r, const struct eraser_entry *e, struct at *at)
+static void erase_checked(struct run *r, const struct eraser_entry *e, const struct eraser_source *from)
 {
 	struct haul_fault fault = { 0 };
-	haul_status st = enter_landing(r, e, &at->to_fd, &at->to_name, &fault);
+	haul_status st = eraser_entry_erase(&r->proofs, e, from, &fault);
 
-	if (haul_failed(st)) {
-		keep(r, e, &fault);
-		return;
-	}
-	st = check_entry(r, e, at, &fault);
-	if (haul_ok(st))
-		st = check_fresh(r, e, at, &fault);
-	if (haul_ok(st))
-		st = unlink_entry(e, at, &fault);
-	(void)close(at->to_fd);
 	if (haul_ok(st)) {
 		r->totals->files += e->facts.kind == ENTRY_FILE;
 		r->totals->entries++;
 		r->is_dirty = true;
-	} else if (st.code != HAUL_NOT_FOUND.code && (e->facts.kind != ENTRY_DIRECTORY || !is_not_empty(st))) {
+	} else if (st.code != HAUL_NOT_FOUND.code && (e->facts.kind != ENTRY_DIRECTORY || !eraser_is_not_empty(st))) {
 		keep(r, e, &fault);
 	}
 }
@@ -407,18 +199,18 @@ static void erase_checked(struct run *r, const struct eraser_entry *e, struct at
 static void erase(struct run *r, const struct eraser_entry *e)
 {
 	struct haul_fault fault = { 0 };
-	struct at at;
-	haul_status st = look(r, e, &at, &fault);
+	struct eraser_source from;
+	haul_status st = look(r, e, &from, &fault);
 
 	if (st.code == HAUL_NOT_FOUND.code)
 		return; /* somebody else took it away */
 	if (haul_failed(st)) {
 		keep(r, e, &fault);
-	} else if (!is_unchanged(&e->facts, &at.now)) {
+	} else if (!eraser_is_unchanged(&e->facts, &from.now)) {
 		(void)haul_fault_set(&fault, HAUL_CHANGED, "it has changed since it was read");
 		keep(r, e, &fault);
 	} else {
-		erase_checked(r, e, &at);
+		erase_checked(r, e, &from);
 	}
 }
 
@@ -426,20 +218,20 @@ static void erase(struct run *r, const struct eraser_entry *e)
 static void erase_directory(struct run *r, const struct eraser_entry *e)
 {
 	struct haul_fault fault = { 0 };
-	struct at at;
+	struct eraser_source from;
 	haul_status st;
 
 	if (!*e->source_path)
 		return;
-	st = look(r, e, &at, &fault);
+	st = look(r, e, &from, &fault);
 	if (haul_failed(st)) {
 		if (st.code != HAUL_NOT_FOUND.code)
 			keep(r, e, &fault);
 		return;
 	}
-	if (at.now.kind != ENTRY_DIRECTORY || !entry_is_same(&at.now, &e->facts))
+	if (from.now.kind != ENTRY_DIRECTORY || !entry_is_same(&from.now, &e->facts))
 		return;
-	erase_checked(r, e, &at);
+	erase_checked(r, e, &from);
 }
 
 static bool is_stopped(const _Atomic bool *stop)
@@ -454,7 +246,7 @@ static bool run_forwards(struct run *r, off_t end)
 	struct eraser_entry e;
 	uint32_t bytes = 0;
 
-	for (off_t at = 0; at < end && !is_stopped(r->stop); at += (off_t)bytes) {
+	for (off_t at = 0; at < end && !is_stopped(r->proofs.stop); at += (off_t)bytes) {
 		is_whole = read_note(r, at, &e, &bytes);
 		if (!is_whole)
 			break;
@@ -472,7 +264,7 @@ static bool run_backwards(struct run *r, off_t end)
 	struct eraser_entry e;
 	uint32_t bytes;
 
-	for (off_t at = end; at > 0 && !is_stopped(r->stop);) {
+	for (off_t at = end; at > 0 && !is_stopped(r->proofs.stop);) {
 		at = note_before(r, at);
 		is_whole = at >= 0 && read_note(r, at, &e, &bytes);
 		if (!is_whole)
@@ -491,9 +283,8 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 	struct run r = { .e = e,
 			 .sources = sources,
 			 .source_count = source_count,
-			 .root_fd = root_fd,
 			 .cb = cb,
-			 .stop = stop,
+			 .proofs = { .root_fd = root_fd, .began = e->began, .stop = stop },
 			 .totals = ret_totals,
 			 .synced = HAUL_OK };
 	bool is_whole;
@@ -519,21 +310,13 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 haul_status eraser_remove_directory(int dir_fd, const char *name, int root_fd, const char *landing_path,
 				    struct haul_fault *fault)
 {
-	struct run r = { .root_fd = root_fd };
+	struct eraser_proofs proofs = { .root_fd = root_fd };
 	struct eraser_entry e = { .landing_path = landing_path };
-	struct at at = { .dir_fd = dir_fd, .name = name };
-	haul_status st = beneath_stat_at(dir_fd, name, &at.now);
+	struct eraser_source from = { .dir_fd = dir_fd, .dir_number = 1, .name = name };
+	haul_status st = beneath_stat_at(dir_fd, name, &from.now);
 
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "%s", haul_status_text(st));
-	e.facts = at.now;
-	st = enter_landing(&r, &e, &at.to_fd, &at.to_name, fault);
-	if (haul_failed(st))
-		return st;
-	r.parents.opened = 1; /* the pair is new */
-	st = check_entry(&r, &e, &at, fault);
-	if (haul_ok(st))
-		st = unlink_entry(&e, &at, fault);
-	(void)close(at.to_fd);
-	return st;
+	e.facts = from.now;
+	return eraser_entry_erase(&proofs, &e, &from, fault);
 }

@@ -7,7 +7,7 @@
 
 static_assert(FACTS_STATX_MASK == STATX_BASIC_STATS, "the mask in the header spares its users <sys/stat.h>");
 
-static enum entry_kind kind_of(unsigned mode)
+enum entry_kind facts_kind(unsigned mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG:
@@ -29,7 +29,7 @@ static enum entry_kind kind_of(unsigned mode)
 
 void facts_from_statx(const struct statx *sx, struct entry_facts *ret_facts)
 {
-	enum entry_kind kind = kind_of(sx->stx_mode);
+	enum entry_kind kind = facts_kind(sx->stx_mode);
 
 	*ret_facts = (struct entry_facts){
 		.kind = kind,

@@ -5,6 +5,8 @@
  */
 #include "engine/tree_remover_impl.h"
 
+#include "engine/facts.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +28,7 @@ bool tree_is_stopping(struct tree_remover *r)
 	pthread_mutex_lock(&r->lock);
 	if (is_stopping)
 		r->totals.is_stopped = true;
-	is_stopping |= r->is_over || r->is_broken;
+	is_stopping |= r->totals.is_over || r->is_broken;
 	pthread_mutex_unlock(&r->lock);
 	return is_stopping;
 }
@@ -75,18 +77,18 @@ static char *make_path(const struct tree_dir *dir, const struct tree_target *tar
 	return path;
 }
 
-void tree_tell_entry(struct tree_worker *w, const struct tree_dir *dir, const struct tree_target *target,
+void tree_tell_entry(struct tree_remover *r, const struct tree_dir *dir, const struct tree_target *target,
 		     const char *name, enum entry_kind kind)
 {
-	const struct tree_remover_config *cfg = w->r->cfg;
+	const struct tree_remover_config *cfg = r->cfg;
 	char *path;
 
 	if (!cfg->on_entry)
 		return;
 	path = make_path(dir, target, name);
-	pthread_mutex_lock(&w->r->tell);
+	pthread_mutex_lock(&r->tell);
 	cfg->on_entry(cfg->ctx, path ? path : target->shown, kind);
-	pthread_mutex_unlock(&w->r->tell);
+	pthread_mutex_unlock(&r->tell);
 	free(path);
 }
 
@@ -102,10 +104,10 @@ static const char *problem_text(haul_status st, int os_errno, char *ret_text, si
 	return ret_text;
 }
 
-void tree_tell_problem(struct tree_worker *w, const struct tree_dir *dir, const struct tree_target *target,
+void tree_tell_problem(struct tree_remover *r, const struct tree_dir *dir, const struct tree_target *target,
 		       const char *name, enum entry_kind kind, haul_status st, int os_errno)
 {
-	const struct tree_remover_config *cfg = w->r->cfg;
+	const struct tree_remover_config *cfg = r->cfg;
 	struct haul_fault fault;
 	char *path, text[128];
 
@@ -114,10 +116,27 @@ void tree_tell_problem(struct tree_worker *w, const struct tree_dir *dir, const 
 	path = make_path(dir, target, name);
 	(void)haul_fault_set(&fault, st, "%s", problem_text(st, os_errno, text, sizeof(text)));
 	fault.os_errno = os_errno;
-	pthread_mutex_lock(&w->r->tell);
+	pthread_mutex_lock(&r->tell);
 	cfg->on_problem(cfg->ctx, path ? path : target->shown, kind, &fault);
-	pthread_mutex_unlock(&w->r->tell);
+	pthread_mutex_unlock(&r->tell);
 	free(path);
+}
+
+void tree_add_totals(struct tree_remover *r, const struct tree_totals *counted)
+{
+	struct tree_totals *all = &r->totals;
+
+	all->entries += counted->entries;
+	all->files += counted->files;
+	all->bytes += counted->bytes;
+	all->left += counted->left;
+	all->left_files += counted->left_files;
+	all->is_over = r->cfg->entries_max && all->entries > r->cfg->entries_max;
+}
+
+haul_status tree_status_of(int err)
+{
+	return err == EBUSY ? HAUL_CROSS_DEVICE : haul_status_from_errno(err);
 }
 
 static struct tree_dir *next_work(struct tree_remover *r)
@@ -212,30 +231,28 @@ static haul_status run_threads(struct tree_remover *r, struct haul_fault *fault)
 	return r->is_broken ? haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for what the trees hold") : HAUL_OK;
 }
 
-static void end_file(struct tree_worker *w, const struct tree_target *t, const struct stat *st, int err)
+static void end_file(struct tree_remover *r, const struct tree_target *t, const struct stat *st, int err)
 {
-	enum entry_kind kind = S_ISREG(st->st_mode) ? ENTRY_FILE : S_ISLNK(st->st_mode) ? ENTRY_LINK : ENTRY_FIFO;
-	struct tree_totals *all = &w->r->totals;
+	enum entry_kind kind = facts_kind(st->st_mode);
+	bool is_file = kind == ENTRY_FILE;
 
 	if (err == ENOENT)
 		return;
 	if (err) {
-		all->left++;
-		all->left_files += kind == ENTRY_FILE;
-		tree_tell_problem(w, NULL, t, NULL, kind,
-				  err == EBUSY ? HAUL_CROSS_DEVICE : haul_status_from_errno(err), err);
+		tree_add_totals(r, &(struct tree_totals){ .left = 1, .left_files = is_file });
+		tree_tell_problem(r, NULL, t, NULL, kind, tree_status_of(err), err);
 		return;
 	}
-	all->entries++;
-	all->files += kind == ENTRY_FILE;
-	all->bytes += w->r->cfg->mode == TREE_COUNT && kind == ENTRY_FILE ? (uint64_t)st->st_size : 0;
-	tree_tell_entry(w, NULL, t, NULL, kind);
+	tree_add_totals(
+	    r, &(struct tree_totals){ .entries = 1,
+				      .files = is_file,
+				      .bytes = r->cfg->mode == TREE_COUNT && is_file ? (uint64_t)st->st_size : 0 });
+	tree_tell_entry(r, NULL, t, NULL, kind);
 }
 
 /* Before there are threads: a target that is no directory goes at once, a directory onto the stack. */
-static haul_status begin_target(struct tree_worker *w, const struct tree_target *t)
+static haul_status begin_target(struct tree_remover *r, const struct tree_target *t)
 {
-	struct tree_remover *r = w->r;
 	struct tree_dir *d;
 	struct stat st;
 	int err = 0;
@@ -244,13 +261,13 @@ static haul_status begin_target(struct tree_worker *w, const struct tree_target 
 		return HAUL_OK;
 	if (fstatat(t->dir_fd, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		st.st_mode = S_IFREG;
-		end_file(w, t, &st, errno);
+		end_file(r, t, &st, errno);
 		return HAUL_OK;
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		if (r->cfg->mode == TREE_REMOVE && unlinkat(t->dir_fd, t->name, 0) < 0)
 			err = errno;
-		end_file(w, t, &st, err);
+		end_file(r, t, &st, err);
 		return HAUL_OK;
 	}
 	d = tree_dir_new(NULL, t, t->name);
@@ -297,15 +314,13 @@ static void remover_close(struct tree_remover *r)
 haul_status tree_remover_run(const struct tree_remover_config *cfg, const struct tree_target *targets, size_t count,
 			     struct tree_totals *ret_totals, struct haul_fault *fault)
 {
-	struct tree_worker first = { .r = NULL };
 	struct tree_remover r;
 	haul_status st = HAUL_OK;
 
 	assert(cfg->threads >= 1 && cfg->threads <= TREE_THREADS_MAX);
 	remover_open(&r, cfg);
-	first.r = &r;
 	for (size_t i = count; i > 0 && haul_ok(st); i--)
-		st = begin_target(&first, &targets[i - 1]);
+		st = begin_target(&r, &targets[i - 1]);
 	if (haul_failed(st)) {
 		(void)haul_fault_set(fault, st, "no memory for %zu trees", count);
 		r.is_broken = true;
@@ -315,7 +330,6 @@ haul_status tree_remover_run(const struct tree_remover_config *cfg, const struct
 	else if (r.alive)
 		(void)run_threads(&r, NULL);
 	*ret_totals = r.totals;
-	ret_totals->is_over = cfg->entries_max && r.totals.entries > cfg->entries_max;
 	remover_close(&r);
 	return st;
 }

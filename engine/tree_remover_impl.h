@@ -42,7 +42,7 @@ struct tree_remover {
 	uint64_t alive;         /* directories that are not done */
 	struct list idle;       /* least recently used first */
 	unsigned open, open_max;
-	bool is_over, is_broken; /* no need to go on; no memory */
+	bool is_broken; /* no memory */
 	struct tree_totals totals;
 };
 
@@ -82,10 +82,16 @@ bool tree_is_stopping(struct tree_remover *r);
 /* Under the lock: a directory onto the stack of work. */
 void tree_push(struct tree_remover *r, struct tree_dir *d);
 
+/* Under the lock, or without threads: what was counted joins the whole. */
+void tree_add_totals(struct tree_remover *r, const struct tree_totals *counted);
+
+/* Of an errno; EBUSY is what the kernel says of a name that something is mounted on. */
+haul_status tree_status_of(int err);
+
 /* Tell an entry that is gone or counted, or one that stays. `dir` NULL: the target itself. */
-void tree_tell_entry(struct tree_worker *w, const struct tree_dir *dir, const struct tree_target *target,
+void tree_tell_entry(struct tree_remover *r, const struct tree_dir *dir, const struct tree_target *target,
 		     const char *name, enum entry_kind kind);
-void tree_tell_problem(struct tree_worker *w, const struct tree_dir *dir, const struct tree_target *target,
+void tree_tell_problem(struct tree_remover *r, const struct tree_dir *dir, const struct tree_target *target,
 		       const char *name, enum entry_kind kind, haul_status st, int os_errno);
 
 #endif

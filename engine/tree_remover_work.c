@@ -7,6 +7,8 @@
  */
 #include "engine/tree_remover_impl.h"
 
+#include "engine/facts.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,37 +30,17 @@ struct listing {
 	bool is_partly; /* there is more */
 };
 
+/* Where nobody says what it is, it is taken for a file. */
 static enum entry_kind kind_of(unsigned char type)
 {
-	switch (type) {
-	case DT_DIR:
-		return ENTRY_DIRECTORY;
-	case DT_LNK:
-		return ENTRY_LINK;
-	case DT_FIFO:
-		return ENTRY_FIFO;
-	case DT_SOCK:
-		return ENTRY_SOCKET;
-	case DT_CHR:
-		return ENTRY_CHAR_DEVICE;
-	case DT_BLK:
-		return ENTRY_BLOCK_DEVICE;
-	default:
-		return ENTRY_FILE;
-	}
+	return type == DT_UNKNOWN ? ENTRY_FILE : facts_kind((unsigned)DTTOIF(type));
 }
 
 static void count(struct tree_worker *w, const struct tree_dir *dir, const char *name, enum entry_kind kind)
 {
 	w->totals.entries++;
 	w->totals.files += kind == ENTRY_FILE;
-	tree_tell_entry(w, dir, dir->target, name, kind);
-}
-
-/* EBUSY is what the kernel says of a name that something is mounted on. */
-static haul_status status_of(int err)
-{
-	return err == EBUSY ? HAUL_CROSS_DEVICE : haul_status_from_errno(err);
+	tree_tell_entry(w->r, dir, dir->target, name, kind);
 }
 
 static void leave_there(struct tree_worker *w, struct tree_dir *dir, const char *name, enum entry_kind kind,
@@ -69,7 +51,7 @@ static void leave_there(struct tree_worker *w, struct tree_dir *dir, const char 
 	pthread_mutex_lock(&w->r->lock);
 	dir->is_left = true;
 	pthread_mutex_unlock(&w->r->lock);
-	tree_tell_problem(w, dir, dir->target, name, kind, st, err);
+	tree_tell_problem(w->r, dir, dir->target, name, kind, st, err);
 }
 
 static haul_status add_child(struct listing *l, const char *name)
@@ -103,7 +85,7 @@ static haul_status remove_name(struct tree_worker *w, struct listing *l, const c
 	else if (errno == EISDIR)
 		return add_child(l, name);
 	else if (errno != ENOENT)
-		leave_there(w, l->dir, name, kind_of(type), status_of(errno), errno);
+		leave_there(w, l->dir, name, kind_of(type), tree_status_of(errno), errno);
 	return HAUL_OK;
 }
 
@@ -165,16 +147,8 @@ static haul_status list_all(struct tree_worker *w, struct listing *l)
 /* Under the lock: what the thread has counted joins the whole. */
 static void add_totals(struct tree_worker *w)
 {
-	struct tree_totals *all = &w->r->totals;
-
-	all->entries += w->totals.entries;
-	all->files += w->totals.files;
-	all->bytes += w->totals.bytes;
-	all->left += w->totals.left;
-	all->left_files += w->totals.left_files;
+	tree_add_totals(w->r, &w->totals);
 	w->totals = (struct tree_totals){ 0 };
-	if (w->r->cfg->entries_max && all->entries > w->r->cfg->entries_max)
-		w->r->is_over = true;
 }
 
 static void push_children(struct tree_worker *w, struct listing *l)
@@ -262,7 +236,7 @@ static int remove_dir(struct tree_worker *w, struct tree_dir *d, haul_status *re
 		err = errno;
 	tree_dir_leave_parent(w->r, d);
 	if (err)
-		*ret_status = status_of(err);
+		*ret_status = tree_status_of(err);
 	return err;
 }
 

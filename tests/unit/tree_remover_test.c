@@ -12,6 +12,7 @@ enum { DEEP = 1500 };
 struct told {
 	unsigned entries, problems;
 	char last_entry[256], last_problem[256];
+	enum entry_kind last_kind;
 	haul_status status;
 };
 
@@ -19,7 +20,7 @@ static void on_entry(void *ctx, const char *path, enum entry_kind kind)
 {
 	struct told *t = ctx;
 
-	(void)kind;
+	t->last_kind = kind;
 	t->entries++;
 	(void)snprintf(t->last_entry, sizeof(t->last_entry), "%s", path);
 }
@@ -186,6 +187,25 @@ static void what_is_no_directory_goes_by_itself(void **state)
 	assert_int_equal(told.problems, 0);
 }
 
+/* A target that is no directory is told as what it is. */
+static void kinds_are_told(void **state)
+{
+	const struct {
+		mode_t mode;
+		enum entry_kind kind;
+	} made[] = { { S_IFREG, ENTRY_FILE }, { S_IFIFO, ENTRY_FIFO }, { S_IFSOCK, ENTRY_SOCKET } };
+	struct temp_tree *t = *state;
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		struct told told = { 0 };
+
+		assert_int_equal(mknodat(t->fd, "it", made[i].mode | 0600, 0), 0);
+		(void)run(TREE_REMOVE, t->fd, "it", &told, 0);
+		assert_string_equal(told.last_entry, "it");
+		assert_int_equal(told.last_kind, made[i].kind);
+	}
+}
+
 static void odd_names_are_names(void **state)
 {
 	struct temp_tree *t = *state;
@@ -308,6 +328,7 @@ int main(void)
 		IN_A_TREE(few_handles_are_enough),
 		IN_A_TREE(very_many_directories_go),
 		IN_A_TREE(what_is_no_directory_goes_by_itself),
+		IN_A_TREE(kinds_are_told),
 		IN_A_TREE(odd_names_are_names),
 		IN_A_TREE(stop_ends_it),
 		IN_A_TREE(entries_that_vanish_are_fine),

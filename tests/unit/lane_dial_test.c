@@ -1,6 +1,7 @@
 /* Lanes over a listener and a channel: handed over, refused, given up, and connected before there is a job. */
 #include "agent/lane_dial.h"
 
+#include "agent/backoff.h"
 #include "agent/lanes_ahead.h"
 #include "tests/unit/cmocka_first.h"
 #include "tests/unit/link_town.h"
@@ -117,7 +118,23 @@ static void a_lane_that_is_lost_on_its_way_in_is_dialled_again(void **state)
 	channel_parts_free(t.parts);
 }
 
-static void a_lane_that_is_always_lost_says_so_in_time(void **state)
+static void waits_double_and_end_in_time(void **state)
+{
+	struct backoff b = { 0 };
+	uint64_t ms;
+
+	(void)state;
+	for (unsigned i = 0; i < BACKOFF_TRIES; i++) {
+		uint64_t wait = (uint64_t)BACKOFF_FIRST_MS << i;
+
+		assert_false(backoff_next(&b, wait, &ms)); /* it would be over by then */
+		assert_true(backoff_next(&b, wait + 1, &ms));
+		assert_int_equal(ms, wait);
+	}
+	assert_false(backoff_next(&b, 1000000, &ms));
+}
+
+static void a_lane_that_is_always_lost_says_so(void **state)
 {
 	struct sockaddr_storage address = town_address();
 	struct lane_dial_config cfg = ahead_config(&address);
@@ -125,11 +142,26 @@ static void a_lane_that_is_always_lost_says_so_in_time(void **state)
 
 	(void)state;
 	t.server.drops = 100;
-	cfg.timeout_ms = 1000; /* 0.1 + 0.2 + 0.4 s pass, the next wait would be too long */
+	cfg.timeout_ms = 60000; /* the tries are over long before, however slow the machine */
 	assert_true(haul_ok(lane_dial_start(&t.loop, &cfg, on_lane_dialled, NULL, &d, NULL)));
 	run_until(&t.loop, &t.is_lane_done);
 	assert_int_equal(t.lane_why.code, HAUL_CODE_LOST);
-	assert_int_equal(t.server.drops, 100 - 4);
+	assert_int_equal(t.server.drops, 100 - 1 - BACKOFF_TRIES);
+}
+
+static void a_lane_that_is_always_lost_ends_in_time(void **state)
+{
+	struct sockaddr_storage address = town_address();
+	struct lane_dial_config cfg = ahead_config(&address);
+	struct lane_dial *d;
+
+	(void)state;
+	t.server.drops = 100;
+	cfg.timeout_ms = 500; /* 0.1 + 0.2 s pass, the next wait would be too long; a busy machine gets less far */
+	assert_true(haul_ok(lane_dial_start(&t.loop, &cfg, on_lane_dialled, NULL, &d, NULL)));
+	run_until(&t.loop, &t.is_lane_done);
+	assert_true(t.lane_why.code == HAUL_CODE_LOST || t.lane_why.code == HAUL_CODE_TIMED_OUT);
+	assert_in_range(t.server.drops, 100 - 3, 100);
 }
 
 static void a_lane_that_waits_for_its_next_try_can_be_given_up(void **state)
@@ -221,7 +253,7 @@ static void a_held_lane_that_nobody_wants_ends(void **state)
 	struct lane_dial *d;
 
 	(void)state;
-	cfg.hold_ms = 100;
+	cfg.hold_ms = 1000; /* longer than a busy machine takes for a handshake: the server shall have met it */
 	assert_true(haul_ok(lane_dial_start(&t.loop, &cfg, on_lane_dialled, NULL, &d, NULL)));
 	run_until(&t.loop, &t.is_lane_done);
 	assert_null(t.lane_client);
@@ -254,7 +286,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lane_can_be_given_up, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_lost_on_its_way_in_is_dialled_again, town_open,
 						town_close),
-		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_says_so_in_time, town_open, town_close),
+		cmocka_unit_test(waits_double_and_end_in_time),
+		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_says_so, town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_ends_in_time, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_waits_for_its_next_try_can_be_given_up, town_open,
 						town_close),
 		cmocka_unit_test_setup_teardown(a_lane_ahead_says_nothing_until_it_is_taken, town_open, town_close),

@@ -16,6 +16,7 @@ enum {
 	SETTLE_ROUND_TRIPS = 10,
 	QUEUE_PART = 16,
 	SETTLE_TRIES = 4, /* intervals in which the rate may go on growing */
+	LATE_ROUND_TRIPS = 25,
 };
 
 #define MS UINT64_C(1000000)
@@ -105,6 +106,16 @@ static bool is_line_full(const struct lane_growth *g, const struct lane_growth_s
 	return s->round_trip_ns > g->cfg.round_trip_ns + g->cfg.round_trip_ns / QUEUE_PART + QUEUE_LEAST_NS;
 }
 
+/*
+ * A lane needs four round trips to join and ten for its window. Where the job is over before it has made up for that,
+ * it would only hold up the end, with a block that the others had sent sooner.
+ */
+static bool is_late(const struct lane_growth *g, const struct lane_growth_sample *s)
+{
+	return s->left != UINT64_MAX &&
+	       (double)s->left * 1e9 < g->base * LATE_ROUND_TRIPS * (double)g->cfg.round_trip_ns;
+}
+
 /* As many again when each carries its whole window; else half as many, since something else may be the limit. */
 static void add(struct lane_growth *g, const struct lane_growth_sample *s, double waiting,
 		struct lane_growth_update *out)
@@ -146,10 +157,10 @@ static void watch(struct lane_growth *g, const struct lane_growth_sample *s, str
 	if (g->rate <= 0 || before <= 0 || rate > before * steady)
 		return;
 	g->base = rate > before ? rate : before;
-	if (!is_line_full(g, s))
-		add(g, s, waiting, out);
-	else
+	if (is_line_full(g, s))
 		tell_full(g, s, out);
+	else if (!is_late(g, s))
+		add(g, s, waiting, out);
 }
 
 /* At its end: go on, or leave it at that. */

@@ -48,6 +48,7 @@ struct lane_growth_sample {
 	unsigned running;       /* lanes that have joined */
 	unsigned joining;       /* that are on their way in */
 	uint64_t round_trip_ns; /* as of late, queues included; 0: not known */
+	uint64_t left;          /* bytes still to be moved; UINT64_MAX: not known */
 };
 
 struct lane_growth_update {

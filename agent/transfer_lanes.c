@@ -76,6 +76,16 @@ static uint64_t round_trip_now(struct transfer *t)
 	return t->link ? channel_round_trip(control_link_channel(t->link)).now_ns : 0;
 }
 
+static uint64_t left(const struct transfer *t)
+{
+	const struct job_totals *all = transfer_totals(t);
+	uint64_t done = all->bytes_skipped + all->bytes_sent;
+
+	if (!all->scan_is_complete)
+		return UINT64_MAX;
+	return done < all->bytes ? all->bytes - done : 0;
+}
+
 static void on_growth(uv_timer_t *timer)
 {
 	struct transfer *t = timer->data;
@@ -92,7 +102,8 @@ static void on_growth(uv_timer_t *timer)
 					      .peer_wait_ns = lane_set_peer_wait_ns(s),
 					      .round_trip_ns = round_trip_now(t),
 					      .running = s->joined,
-					      .joining = s->started - s->joined - s->lost };
+					      .joining = s->started - s->joined - s->lost,
+					      .left = left(t) };
 	lane_growth_step(&t->growth, &sample, &update);
 	if (update.text[0])
 		transfer_explain(t, "%s", update.text);

@@ -18,6 +18,7 @@ struct line {
 	bool has_queue;         /* what is sent too much waits and is seen in the round trip */
 	uint64_t full_until_ns; /* its queue is full although it carries little: losses in slow start */
 	double waiting;         /* share of the lanes' time */
+	uint64_t job;           /* bytes of it; 0: not known */
 	uint64_t join_ns[LANES];
 	unsigned started;
 	uint64_t now_ns, bytes, wait_ns, round_trip_ns;
@@ -67,6 +68,13 @@ static void line_add(struct line *l, unsigned count)
 	}
 }
 
+static uint64_t left(const struct line *l)
+{
+	if (!l->job)
+		return UINT64_MAX;
+	return l->job > l->bytes ? l->job - l->bytes : 0;
+}
+
 /* Lanes in the end, after so many seconds. */
 static unsigned lanes_after(struct line *l, unsigned begin, unsigned most, unsigned seconds)
 {
@@ -86,7 +94,8 @@ static unsigned lanes_after(struct line *l, unsigned begin, unsigned most, unsig
 						 .peer_wait_ns = l->wait_ns,
 						 .running = running(l),
 						 .joining = l->started - running(l),
-						 .round_trip_ns = l->round_trip_ns };
+						 .round_trip_ns = l->round_trip_ns,
+						 .left = left(l) };
 		lane_growth_step(&g, &s, &update);
 		if (update.text[0])
 			memcpy(l->last, update.text, sizeof(l->last));
@@ -163,6 +172,18 @@ static void one_trial_shows_that_the_network_is_not_the_limit(void **state)
 	assert_int_equal(lanes_after(&l, 2, LANES, 30), 3);
 }
 
+static void nothing_is_added_shortly_before_the_end(void **state)
+{
+	struct line l = { .rate = 10 * GBIT, .trip_ns = 100 * MS, .waiting = 0.95, .job = 300 * 1000000 };
+
+	(void)state;
+	assert_int_equal(lanes_after(&l, 4, LANES, 10), 4);
+	l = (struct line){
+		.rate = 10 * GBIT, .trip_ns = 100 * MS, .waiting = 0.95, .job = UINT64_C(30) * 1000 * 1000000
+	};
+	assert_int_equal(lanes_after(&l, 4, LANES, 10), LANES);
+}
+
 static void there_are_never_more_than_agreed(void **state)
 {
 	struct line l = { .rate = 100 * GBIT, .trip_ns = 100 * MS, .waiting = 0.95 };
@@ -176,7 +197,7 @@ static void there_are_never_more_than_agreed(void **state)
 static void nothing_is_added_after_one_did_not_come(void **state)
 {
 	const struct lane_growth_config cfg = { .most = 16, .round_trip_ns = 20 * MS };
-	struct lane_growth_sample s = { .now_ns = 1, .running = 2 };
+	struct lane_growth_sample s = { .now_ns = 1, .running = 2, .left = UINT64_MAX };
 	struct lane_growth_update update;
 	struct lane_growth g;
 
@@ -214,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_full_line_gets_no_more_lanes),
 		cmocka_unit_test(lanes_that_wait_for_something_else_get_no_company),
 		cmocka_unit_test(one_trial_shows_that_the_network_is_not_the_limit),
+		cmocka_unit_test(nothing_is_added_shortly_before_the_end),
 		cmocka_unit_test(there_are_never_more_than_agreed),
 		cmocka_unit_test(nothing_is_added_after_one_did_not_come),
 		cmocka_unit_test(the_first_lanes_are_those_of_a_fast_line),

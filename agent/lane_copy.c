@@ -158,11 +158,9 @@ static bool may_pass(struct lane *l, struct send_block *b)
 
 static bool next_block(struct lane *l)
 {
-	struct list *item = list_pop_front(&l->ready);
-
-	if (!item)
+	l->sending = send_ready_pop(l);
+	if (!l->sending)
 		return false;
-	l->sending = list_item(item, struct send_block, link);
 	l->sending->left = l->sending->block ? (size_t)l->sending->header.bytes : 0;
 	return true;
 }

@@ -64,7 +64,9 @@ struct lane {
 	unsigned owners, finishes_asked, frees_asked; /* ends it belongs to; the last two are the main loop's */
 	/* sending */
 	struct list ready; /* struct send_block, read and not yet encrypted, in order of completion */
-	bool is_filling;   /* in phases: blocks are being read */
+	unsigned ready_count;
+	bool is_far;     /* the round trip of its connection is long: lane_intake.h */
+	bool is_filling; /* in phases: blocks are being read */
 	struct send_block *sending;
 	struct leaf_stream leaf; /* of it, the one in work */
 	unsigned may_take;       /* blocks at once, besides one; grows as they leave */

@@ -12,6 +12,7 @@
  */
 #include "agent/lane_send_parts.h"
 
+#include "agent/lane_intake.h"
 #include "engine/hash_tree.h"
 #include "engine/small_file.h"
 
@@ -102,6 +103,20 @@ static bool is_unchanged(const struct send_file *f)
 	       now.st_ctim.tv_sec == was->ctime.sec && (uint32_t)now.st_ctim.tv_nsec == was->ctime.nsec;
 }
 
+static void ready_push(struct send_block *b)
+{
+	list_push_back(&b->lane->ready, &b->link);
+	b->lane->ready_count++;
+}
+
+struct send_block *send_ready_pop(struct lane *l)
+{
+	struct list *item = list_pop_front(&l->ready);
+
+	l->ready_count -= item != NULL;
+	return item ? list_item(item, struct send_block, link) : NULL;
+}
+
 static void block_is_read(struct send_block *b)
 {
 	struct send_file *f = b->work.file;
@@ -111,7 +126,7 @@ static void block_is_read(struct send_block *b)
 		file_failed(b, HAUL_CHANGED, 0);
 		return;
 	}
-	list_push_back(&b->lane->ready, &b->link);
+	ready_push(b);
 }
 
 static void on_read_done(struct lane_op *op, const struct engine_done *done)
@@ -282,7 +297,7 @@ static void on_pack_done(uv_work_t *work, int status)
 		send_report(b);
 		send_block_free(b);
 	} else
-		list_push_back(&l->ready, &b->link);
+		ready_push(b);
 	if (l->phase == LANE_STOPPING) {
 		lane_maybe_end(l);
 		return;
@@ -308,14 +323,13 @@ static void start_pack(struct send_block *b)
 	l->in_work++;
 }
 
-/*
- * Two blocks at most to begin with, one being sent while the other is read, and one more for each that has left. A lane
- * that has just joined a full line sends slowly for seconds: had it taken all that its memory holds, the job would wait
- * for it at the end (6 blocks of 2 MiB at 100 ms: 5 s).
- */
 static bool may_take(const struct lane *l)
 {
-	return l->sink || l->share.taken <= l->may_take; /* its blocks are the disk's, not the line's */
+	const struct lane_intake in = {
+		.taken = l->share.taken, .ready = l->ready_count, .sent = l->may_take, .is_far = l->is_far
+	};
+
+	return l->sink || lane_intake_allows(&in); /* a copying lane's blocks are the disk's, not the line's */
 }
 
 /* One unit of work into one free block; false: neither is there, or the lane has failed. */
@@ -513,8 +527,6 @@ static bool send_end(struct wire *w)
 
 static bool next_block(struct lane *l)
 {
-	struct list *item;
-
 	list_each (pos, &l->wires) {
 		struct wire *w = list_item(pos, struct wire, link);
 
@@ -523,10 +535,9 @@ static bool next_block(struct lane *l)
 	}
 	if (l->job->is_phased && l->in_work)
 		return false; /* the disk reads: what is sent now would be written between */
-	item = list_pop_front(&l->ready);
-	if (!item)
+	l->sending = send_ready_pop(l);
+	if (!l->sending)
 		return false;
-	l->sending = list_item(item, struct send_block, link);
 	l->sending_on = l->wire;
 	if (l->sending->work.file && atomic_load(&l->sending->work.file->has_failed)) {
 		send_block_free(l->sending);
@@ -545,10 +556,12 @@ void send_pump(struct lane *l)
 	}
 	/* A wire is dropped only when the lane fails, and then nothing is being sent. */
 	while (l->wire && l->wire->channel && (l->phase == LANE_RUNNING || l->phase == LANE_FINISHING)) {
-		if (!l->sending && !next_block(l))
-			break;
-		if (!l->sending)
+		if (!l->sending) {
+			if (!next_block(l))
+				break;
+			send_fill(l);
 			continue;
+		}
 		if (!send_block_some(l, l->sending)) {
 			channel_flush(l->sending_on->channel);
 			break;
@@ -575,11 +588,11 @@ bool send_is_idle(const struct lane *l)
 
 void send_drop(struct lane *l)
 {
-	struct list *item;
+	struct send_block *b;
 
 	if (l->sending)
 		send_block_free(l->sending);
 	l->sending = NULL;
-	while ((item = list_pop_front(&l->ready)))
-		send_block_free(list_item(item, struct send_block, link));
+	while ((b = send_ready_pop(l)))
+		send_block_free(b);
 }

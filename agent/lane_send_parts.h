@@ -28,7 +28,8 @@ struct send_block {
 };
 
 void send_block_free(struct send_block *b);
-void send_hash_leaf(struct send_block *b, uint32_t leaf);                               /* fills digests[leaf] */
+struct send_block *send_ready_pop(struct lane *l);        /* the oldest that has been read, given; NULL: none */
+void send_hash_leaf(struct send_block *b, uint32_t leaf); /* fills digests[leaf] */
 void send_trace(struct send_block *b, struct trace_span *span, enum trace_stage stage); /* a line, if it was worked */
 void send_report(struct send_block *b); /* tell the main loop; digests are filled by now */
 

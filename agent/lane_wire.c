@@ -6,6 +6,7 @@
 #include "agent/lane_parts.h"
 
 #include "agent/lane_dial.h"
+#include "agent/lane_growth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,7 @@ static void wire_joined(struct wire *w)
 	}
 	channel_resume(w->channel);
 	if (l->job->role == LANE_SENDS) {
+		l->is_far = channel_round_trip(w->channel).least_ns >= LONG_ROUND_TRIP_NS;
 		send_fill(l);
 		send_pump(l);
 	}

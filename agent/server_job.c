@@ -345,6 +345,37 @@ void server_admit_next(struct server *server)
 	}
 }
 
+/* Of a measurement that may write: how much others on its file system will have written by their end. */
+static uint64_t written_beside(const struct server_session *s)
+{
+	uint64_t bytes = 0;
+
+	list_each (pos, &s->server->sessions) {
+		const struct server_session *other = list_item(pos, struct server_session, link);
+
+		if (other != s && (other->state == SESSION_QUEUED || other->job_runs) && other->job->disk_bytes &&
+		    other->job->device.dev == s->job->device.dev)
+			bytes += other->job->m.probe_bytes;
+	}
+	return bytes;
+}
+
+/* No two are promised the same room. What is asked for has no sum that overflows: sessions are few, each bounded. */
+static void check_room(struct server_session *s)
+{
+	struct session_job *j = s->job;
+
+	if (j->m.verb != JOB_PROBE || j->m.direction != JOB_PUSH || !(j->m.flags & JOB_TO_DISK) ||
+	    haul_failed(j->status))
+		return;
+	if (j->m.probe_bytes + written_beside(s) <= j->disk_bytes)
+		return;
+	j->status = haul_fault_set(&j->fault, HAUL_NO_SPACE,
+				   "measurements may take a quarter of what is free, and at most %u GiB",
+				   (unsigned)(MESSAGE_PROBE_DISK_MAX >> 30));
+	j->bad_path = (struct text){ "", 0 };
+}
+
 static void refuse_opening(struct server_session *s)
 {
 	struct session_job *j = s->job;
@@ -371,6 +402,7 @@ static void on_opened(uv_work_t *work, int status)
 	session_opened(s);
 	if (s->state != SESSION_OPENING)
 		return;
+	check_room(s);
 	if (haul_failed(s->job->status))
 		refuse_opening(s);
 	else {

@@ -125,10 +125,8 @@ static void open_probe_sink(struct session_job *j)
 	uint64_t free_bytes;
 	haul_status st = room_of(j->share_fd, &free_bytes, NULL);
 
-	if (haul_ok(st) && (j->m.probe_bytes > free_bytes / 4 || j->m.probe_bytes > MESSAGE_PROBE_DISK_MAX))
-		st = haul_fault_set(&j->fault, HAUL_NO_SPACE,
-				    "a measurement may take a quarter of what is free, and at most %u GiB",
-				    (unsigned)(MESSAGE_PROBE_DISK_MAX >> 30));
+	if (haul_ok(st))
+		j->disk_bytes = free_bytes / 4 < MESSAGE_PROBE_DISK_MAX ? free_bytes / 4 : MESSAGE_PROBE_DISK_MAX;
 	if (haul_ok(st) && (j->root_fd = fcntl(j->share_fd, F_DUPFD_CLOEXEC, 0)) < 0)
 		st = haul_status_from_errno(errno);
 	if (haul_failed(st))

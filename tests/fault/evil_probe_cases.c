@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { PROBE = 4 * MIB };
@@ -145,6 +146,27 @@ static int probe_of_more_than_the_disk(struct evil *e)
 	return job_begin(&j, e, &m) ? ended(V_FAULT) : ended((int)j.error);
 }
 
+/* What one measurement may write cannot be had twice; once it has ended it can. */
+static int probe_of_room_that_is_taken(struct evil *e)
+{
+	struct statvfs fs;
+	struct msg_job m;
+	struct job other;
+	uint64_t room;
+	int verdict;
+
+	if (statvfs(e->share_dir, &fs))
+		return V_FAULT;
+	room = (uint64_t)fs.f_bavail * fs.f_frsize / 5;
+	m = probe(JOB_TO_DISK, (room < MESSAGE_PROBE_DISK_MAX ? room : MESSAGE_PROBE_DISK_MAX) / MIB * MIB);
+	if (!job_begin(&j, e, &m))
+		return ended((int)j.error);
+	m.job_id[0]++;
+	verdict = job_begin(&other, e, &m) ? V_FAULT : (int)other.error;
+	job_close(&other);
+	return ended(verdict);
+}
+
 static int pull_probe(struct evil *e, const char *path)
 {
 	struct msg_job m = evil_pull(path);
@@ -193,6 +215,7 @@ const struct evil_case probe_cases[] = {
 	CASE(probe_to_memory_is_not_kept, V_OK),
 	CASE(probe_with_wrong_leaves, V_OK),
 	CASE(probe_of_more_than_the_disk, CODE(NO_SPACE)),
+	CASE(probe_of_room_that_is_taken, CODE(NO_SPACE)),
 	CASE(probe_reads_a_directory, CODE(WRONG_KIND)),
 	CASE(probe_reads_through_a_link, CODE(LINK_IN_PATH), CODE(NOT_DIRECTORY)),
 	CASE(probe_reads_what_is_not_there, CODE(NOT_FOUND)),

@@ -2,6 +2,9 @@
  * One group: finish what is open (cut, metadata, fsync of big files), sync small ones together, rename in order, set
  * directories' metadata, sync the names, report.
  *
+ * When more small files have come by then, the names are not synced alone: the sync of the next group's contents does
+ * both, and a stream of groups costs one syncfs each instead of two.
+ *
  * A big file is synced by itself, its name by fsync of its directory; as soon as directories or small files are in the
  * group one syncfs does both for all. Errors belong to their entry; a failed sync fails every entry of the group that
  * relied on it, because nobody knows then what is on the medium.
@@ -26,13 +29,44 @@ static void failed(struct recv_entry *e, haul_status st)
 	partial_discard(&e->partial);
 }
 
-/* Before the names: contents to the medium. */
+static void deliver_committed(struct mail *m, void *ctx)
+{
+	struct recv_entry *e = list_item(m, struct recv_entry, mail);
+	struct commit *c = e->commit_thread;
+
+	(void)ctx;
+	c->cfg.on_committed(e);
+}
+
+/* The names are on the medium, or nobody knows whether they are. */
+static void report_named(struct commit *c, haul_status st)
+{
+	struct list *item, mails;
+
+	list_init(&mails);
+	while ((item = list_pop_front(&c->named))) {
+		struct recv_entry *e = entry_at(item);
+
+		if (haul_failed(st))
+			failed(e, st);
+		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD && e->commit != COMMIT_PROBE;
+		e->commit_thread = c;
+		e->mail.deliver = deliver_committed;
+		list_push_back(&mails, &e->mail.link);
+	}
+	mailbox_post_all(c->cfg.main, &mails);
+	c->named_count = 0;
+}
+
+/* Before the names: contents to the medium, and with them the names of the group before. */
 static void finish_contents(struct commit *c)
 {
 	haul_status all = HAUL_OK;
 
-	if (c->small_count && !c->cfg.no_sync)
+	if (c->small_count && !c->cfg.no_sync) {
 		all = place_sync_all(c->cfg.place);
+		report_named(c, all);
+	}
 	list_each (pos, &c->group) {
 		struct recv_entry *e = entry_at(pos);
 		haul_status st = HAUL_OK;
@@ -120,7 +154,7 @@ static haul_status sync_parents(struct commit *c)
 {
 	haul_status st = HAUL_OK;
 
-	list_each (pos, &c->group) {
+	list_each (pos, &c->named) {
 		struct recv_entry *e = entry_at(pos);
 
 		if (e->commit == COMMIT_BIG && haul_ok(e->code) && haul_ok(st))
@@ -132,66 +166,38 @@ static haul_status sync_parents(struct commit *c)
 static void sync_names(struct commit *c)
 {
 	bool all = false;
-	haul_status st;
 
-	if (c->cfg.no_sync)
+	if (c->cfg.no_sync) {
+		report_named(c, HAUL_OK);
 		return;
-	list_each (pos, &c->group) {
+	}
+	list_each (pos, &c->named) {
 		enum commit_kind kind = entry_at(pos)->commit;
 
 		all = all || (kind != COMMIT_BIG && kind != COMMIT_DISCARD && kind != COMMIT_PROBE) ||
 		      entry_at(pos)->dir->is_fresh;
 	}
-	st = all ? place_sync_all(c->cfg.place) : sync_parents(c);
-	if (haul_ok(st))
-		return;
-	list_each (pos, &c->group)
-		failed(entry_at(pos), st);
+	report_named(c, all ? place_sync_all(c->cfg.place) : sync_parents(c));
 }
 
-static void deliver_committed(struct mail *m, void *ctx)
-{
-	struct recv_entry *e = list_item(m, struct recv_entry, mail);
-	struct commit *c = e->commit_thread;
-
-	(void)ctx;
-	c->cfg.on_committed(e);
-}
-
-static void report_group(struct commit *c)
-{
-	struct list *item, mails;
-
-	list_init(&mails);
-	while ((item = list_pop_front(&c->group))) {
-		struct recv_entry *e = entry_at(item);
-
-		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD && e->commit != COMMIT_PROBE;
-		e->commit_thread = c;
-		e->mail.deliver = deliver_committed;
-		list_push_back(&mails, &e->mail.link);
-	}
-	mailbox_post_all(c->cfg.main, &mails);
-	c->count = c->small_count = 0;
-}
-
-static uint64_t group_bytes(struct commit *c)
+static uint64_t bytes_of(struct list *entries)
 {
 	uint64_t bytes = 0;
 
-	list_each (pos, &c->group)
+	list_each (pos, entries)
 		bytes += entry_at(pos)->facts.size;
 	return bytes;
 }
 
-/* One step for the whole group, in the trace; how long it took. */
-static uint64_t run_step(struct commit *c, void (*step)(struct commit *), enum trace_stage stage)
+/* One step for all `entries` (`count`), in the trace; how long it took. */
+static uint64_t run_step(struct commit *c, struct list *entries, unsigned count, void (*step)(struct commit *),
+			 enum trace_stage stage)
 {
-	struct trace_span span = { .stage = stage, .leaves = c->count, .start_ns = uv_hrtime() };
+	struct trace_span span = { .stage = stage, .leaves = count, .start_ns = uv_hrtime() };
 
 	if (c->cfg.track) {
-		span.entry = list_is_empty(&c->group) ? 0 : entry_at(c->group.next)->index;
-		span.bytes = group_bytes(c);
+		span.entry = list_is_empty(entries) ? 0 : entry_at(entries->next)->index;
+		span.bytes = bytes_of(entries);
 	}
 	step(c);
 	span.end_ns = uv_hrtime();
@@ -200,30 +206,43 @@ static uint64_t run_step(struct commit *c, void (*step)(struct commit *), enum t
 	return span.busy_ns;
 }
 
-/* What writes back and syncs is on the account; names are not. */
-static void run_group(struct commit *c)
+/* What writes back and syncs is on the account; giving names is not. */
+static void run_names(struct commit *c)
 {
-	uint64_t sync_ns = run_step(c, finish_contents, TRACE_SYNC);
-
-	(void)run_step(c, give_names, TRACE_COMMIT);
-	sync_ns += run_step(c, sync_names, TRACE_SYNC);
-	atomic_fetch_add(&c->sync_ns, sync_ns);
-	report_group(c);
+	atomic_fetch_add(&c->sync_ns, run_step(c, &c->named, c->named_count, sync_names, TRACE_SYNC));
 }
 
-uint64_t commit_sync_ns(struct commit *c)
+/* may_wait: its names, when they are small files' alone, may wait for the next group's sync. */
+static void run_group(struct commit *c, bool may_wait)
 {
-	return atomic_load(&c->sync_ns);
+	atomic_fetch_add(&c->sync_ns, run_step(c, &c->group, c->count, finish_contents, TRACE_SYNC));
+	(void)run_step(c, &c->group, c->count, give_names, TRACE_COMMIT);
+	list_splice_back(&c->named, &c->group);
+	c->named_count += c->count;
+	may_wait = may_wait && c->small_count >= COMMIT_GROUP_MIN && !c->cfg.no_sync;
+	c->count = c->small_count = 0;
+	if (!may_wait)
+		run_names(c);
 }
 
-/* The inbox is empty: is the group worth its syncs? A flush is for all that was posted, in however many groups. */
-static void on_idle(void *ctx)
+/*
+ * The inbox is empty: is the group worth its syncs? A flush is for all that was posted, in however many groups. True:
+ * time has passed, there may be more by now.
+ */
+static bool on_idle(void *ctx)
 {
 	struct commit *c = ctx;
 
-	if (c->count && (c->flush_asked || c->small_count == 0 || c->small_count >= COMMIT_GROUP_MIN))
-		run_group(c);
+	if (c->count && (c->flush_asked || c->small_count == 0 || c->small_count >= COMMIT_GROUP_MIN)) {
+		run_group(c, !c->flush_asked);
+		return true;
+	}
+	if (!list_is_empty(&c->named) && (c->flush_asked || c->count == 0)) {
+		run_names(c);
+		return true;
+	}
 	c->flush_asked = false;
+	return false;
 }
 
 static void deliver_commit(struct mail *m, void *ctx)
@@ -235,7 +254,7 @@ static void deliver_commit(struct mail *m, void *ctx)
 	c->count++;
 	c->small_count += e->commit == COMMIT_SMALL;
 	if (c->count >= COMMIT_GROUP_MAX)
-		run_group(c);
+		run_group(c, true);
 }
 
 static void deliver_flush(struct mail *m, void *ctx)
@@ -250,19 +269,20 @@ static void deliver_flush(struct mail *m, void *ctx)
 void commit_post(struct commit *c, struct recv_entry *e)
 {
 	e->mail.deliver = deliver_commit;
-	mail_post(&c->worker.inbox, &e->mail);
+	worker_post(&c->worker, &e->mail);
 }
 
 void commit_flush(struct commit *c)
 {
 	if (!atomic_exchange(&c->flush_posted, true))
-		mail_post(&c->worker.inbox, &c->flush);
+		worker_post(&c->worker, &c->flush);
 }
 
 haul_status commit_start(struct commit *c, const struct commit_config *cfg, struct haul_fault *fault)
 {
 	c->cfg = *cfg;
 	list_init(&c->group);
+	list_init(&c->named);
 	c->flush.deliver = deliver_flush;
 	return worker_start(&c->worker, "haul-commit", on_idle, c, fault);
 }
@@ -270,9 +290,15 @@ haul_status commit_start(struct commit *c, const struct commit_config *cfg, stru
 void commit_stop(struct commit *c)
 {
 	worker_stop(&c->worker);
-	c->flush_asked = true;
 	if (c->count)
-		run_group(c); /* what was complete is put in place rather than thrown away */
+		run_group(c, false); /* what was complete is put in place rather than thrown away */
+	else if (!list_is_empty(&c->named))
+		run_names(c);
 	trace_track_close(c->cfg.track);
 	c->cfg.track = NULL;
+}
+
+uint64_t commit_sync_ns(struct commit *c)
+{
+	return atomic_load(&c->sync_ns);
 }

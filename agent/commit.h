@@ -2,6 +2,8 @@
  * The thread that makes arrived entries final: groups of them are synced, renamed, given their metadata, and synced
  * again, before any of them is reported (docs/DURABILITY.md).
  *
+ * While small files keep coming, one sync serves the names of one group and the contents of the next.
+ *
  * A group is what has gathered while the last one was being synced, at least COMMIT_GROUP_MIN small files unless the
  * main loop says that no more are on their way. Order within it is the order of posting, so a directory that is posted
  * behind everything in it gets its times last.
@@ -28,6 +30,8 @@ struct commit {
 	/* the thread's own */
 	struct list group; /* struct recv_entry by link, in order */
 	unsigned small_count, count;
+	struct list named; /* those of the group before that have their names, which are not synced yet */
+	unsigned named_count;
 	bool flush_asked;
 	struct mail flush;
 	_Atomic bool flush_posted;
@@ -37,10 +41,10 @@ struct commit {
 HAUL_MUST_USE haul_status commit_start(struct commit *c, const struct commit_config *cfg, struct haul_fault *fault);
 void commit_stop(struct commit *c); /* what was posted is done first */
 
-/* The entry is the thread's until on_committed. */
+/* Post, with the next worker_send(). The entry is the thread's until on_committed. */
 void commit_post(struct commit *c, struct recv_entry *e);
 
-/* No more small files are on their way: do not wait for a fuller group. */
+/* The same way: no more small files are on their way, so do not wait for a fuller group. */
 void commit_flush(struct commit *c);
 
 /* Nanoseconds that went into writing back and syncing so far. Any thread. */

@@ -45,6 +45,7 @@ void lane_report_free(struct lane_report *r)
 {
 	if (!r)
 		return;
+	free(r->grants);
 	free(r->items);
 	free(r);
 }

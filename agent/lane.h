@@ -40,7 +40,7 @@ enum lane_report_type {
 	LANE_WRITTEN_PACK, /* receiver: items with partial or status */
 	LANE_COMPARED,     /* receiver: bad_leaves differ from what is there */
 	LANE_DIFFERS,      /* receiver: first differing byte of a leaf is at offset; bad_leaves 0: it does not differ */
-	LANE_RELEASED,     /* receiver: this lane has done with the grant */
+	LANE_RELEASED,     /* receiver: this lane has done with these grants */
 	LANE_ENDED,        /* last report: the thread is over; call lane_free() */
 };
 
@@ -75,7 +75,8 @@ struct lane_report {
 	struct haul_fault fault; /* JOINED: its text names the engine's back end */
 	struct lane_times times; /* ENDED */
 	bool was_idle;           /* ENDED: nothing was ever taken from the queue or came over it */
-	struct grant *grant;     /* RELEASED */
+	struct grant **grants;   /* RELEASED: what this lane has done with; the array is owned */
+	size_t grant_count;
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 	struct lane_pack_entry *items; /* owned */
 	unsigned item_count;
@@ -141,8 +142,11 @@ void lane_wake(struct lane *l);
  */
 HAUL_MUST_USE haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count, uint64_t granted_end);
 
-/* Nothing more of this grant is expected: LANE_RELEASED follows when no block of it is in work. */
-HAUL_MUST_USE haul_status lane_release(struct lane *l, struct grant *g);
+/*
+ * Nothing more of these grants is expected: LANE_RELEASED follows, in one or several reports, for each when no block of
+ * it is in work. The array is copied. HAUL_NO_MEMORY: nothing was posted.
+ */
+HAUL_MUST_USE haul_status lane_release(struct lane *l, struct grant *const *grants, size_t count);
 
 /* Sender: END after what is in work, then close. Receiver: expect the peer's END. LANE_ENDED follows. Once per end. */
 void lane_finish(struct lane *l);

@@ -4,6 +4,22 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* NULL: no memory, the lane has failed. */
+static struct lane_report *released_new(struct lane *l, size_t cap)
+{
+	struct lane_report *r = lane_report_new(l, LANE_RELEASED);
+
+	if (r)
+		r->grants = calloc(cap, sizeof(*r->grants));
+	if (r && r->grants) {
+		r->job = lane_sink(l);
+		return r;
+	}
+	lane_report_free(r);
+	lane_fail(l, HAUL_NO_MEMORY, NULL);
+	return NULL;
+}
+
 void held_done(struct lane *l, struct held_grant *h)
 {
 	struct lane_report *r;
@@ -18,13 +34,10 @@ void held_done(struct lane *l, struct held_grant *h)
 	}
 	if (!h->is_released)
 		return;
-	r = lane_report_new(l, LANE_RELEASED);
-	if (!r) {
-		lane_fail(l, HAUL_NO_MEMORY, NULL);
+	r = released_new(l, 1);
+	if (!r)
 		return;
-	}
-	r->job = lane_sink(l);
-	r->grant = h->grant;
+	r->grants[r->grant_count++] = h->grant;
 	free(h);
 	lane_report_post(r);
 }
@@ -47,17 +60,27 @@ haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t 
 	return HAUL_OK;
 }
 
-void recv_release(struct lane *l, struct grant *g)
+void recv_release(struct lane *l, struct grant *const *grants, size_t count)
 {
-	struct held_grant *h;
+	struct lane_report *r;
 
 	if (lane_is_over(l))
 		return; /* dropped already; what follows from that is on its way to the main loop */
-	h = index_map_remove(&l->grants, g->entry);
-	assert(h && h->grant == g);
-	h->is_released = true;
-	h->in_work++;
-	held_done(l, h);
+	r = released_new(l, count);
+	for (size_t i = 0; r && i < count; i++) {
+		struct held_grant *h = index_map_remove(&l->grants, grants[i]->entry);
+
+		assert(h && h->grant == grants[i]);
+		h->is_released = true;
+		if (h->in_work)
+			continue; /* its last block tells */
+		r->grants[r->grant_count++] = h->grant;
+		free(h);
+	}
+	if (r && r->grant_count)
+		lane_report_post(r);
+	else
+		lane_report_free(r);
 }
 
 struct held_grant *held_get(struct lane *l, uint64_t entry, uint32_t attempt)

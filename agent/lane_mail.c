@@ -94,7 +94,7 @@ static void deliver_release(struct mail *m, void *ctx)
 {
 	struct grant_mail *gm = list_item(m, struct grant_mail, mail);
 
-	recv_release(ctx, gm->grants[0]);
+	recv_release(ctx, gm->grants, gm->count);
 	free(gm);
 }
 
@@ -119,9 +119,9 @@ haul_status lane_grant(struct lane *l, struct grant *const *grants, size_t count
 	return post_grants(l, grants, count, granted_end, deliver_grants);
 }
 
-haul_status lane_release(struct lane *l, struct grant *g)
+haul_status lane_release(struct lane *l, struct grant *const *grants, size_t count)
 {
-	return post_grants(l, &g, 1, 0, deliver_release);
+	return post_grants(l, grants, count, 0, deliver_release);
 }
 
 struct attach_mail {

@@ -153,7 +153,7 @@ void recv_drop(struct lane *l);
 bool recv_is_idle(const struct lane *l);
 void recv_block_freed(struct lane *l); /* a block came back: feed who waits */
 haul_status recv_add_grants(struct lane *l, struct grant *const *grants, size_t count);
-void recv_release(struct lane *l, struct grant *g);
+void recv_release(struct lane *l, struct grant *const *grants, size_t count);
 enum grant_answer recv_is_granted(void *ctx, enum lane_frame_type type, uint64_t entry, uint32_t attempt,
 				  uint64_t first_leaf, uint32_t leaf_count, uint64_t bytes);
 

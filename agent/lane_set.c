@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { RELEASES_AT_ONCE = 256 };
+
 static void lane_lost(struct lane_set *s, unsigned number, const struct lane_report *r)
 {
 	s->lost++;
@@ -230,13 +232,31 @@ haul_status lane_set_grant_to(struct lane_set *s, struct lane *l, struct grant *
 	return st;
 }
 
-haul_status lane_set_release(struct lane_set *s, struct grant *g)
+/* Of the grants that the lane holds, at most `cap`; *at is where to go on. */
+static size_t held_by(unsigned number, struct grant *const *grants, size_t count, size_t *at, struct grant **ret_held,
+		      size_t cap)
 {
-	for (unsigned n = 0; n < s->most; n++) {
-		haul_status st = s->lanes[n] && g->holders & 1u << n ? lane_release(s->lanes[n], g) : HAUL_OK;
+	size_t n = 0;
 
-		if (haul_failed(st))
-			return st;
+	for (; *at < count && n < cap; ++*at) {
+		if (grants[*at]->holders & 1u << number)
+			ret_held[n++] = grants[*at];
+	}
+	return n;
+}
+
+haul_status lane_set_release(struct lane_set *s, struct grant *const *grants, size_t count)
+{
+	for (unsigned i = 0; i < s->most; i++) {
+		struct grant *held[RELEASES_AT_ONCE];
+		size_t at = 0, n;
+
+		while (s->lanes[i] && (n = held_by(i, grants, count, &at, held, RELEASES_AT_ONCE)) > 0) {
+			haul_status st = lane_release(s->lanes[i], held, n);
+
+			if (haul_failed(st))
+				return st;
+		}
 	}
 	return HAUL_OK;
 }

@@ -72,7 +72,8 @@ HAUL_MUST_USE haul_status lane_set_grant(struct lane_set *s, struct grant *const
 /* From on_started: these are granted to the others and not yet released; then data of older entries is dropped. */
 HAUL_MUST_USE haul_status lane_set_grant_to(struct lane_set *s, struct lane *l, struct grant *const *grants,
 					    size_t count);
-HAUL_MUST_USE haul_status lane_set_release(struct lane_set *s, struct grant *g);
+/* Every lane that holds one of them lets go of it: lane_release(). */
+HAUL_MUST_USE haul_status lane_set_release(struct lane_set *s, struct grant *const *grants, size_t count);
 void lane_set_finish(struct lane_set *s);
 void lane_set_stop(struct lane_set *s);
 

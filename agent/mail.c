@@ -14,6 +14,11 @@ void mail_deliver_all(void *ctx, struct list *mails)
 	}
 }
 
+void worker_send(struct worker *w)
+{
+	mailbox_post_all(&w->inbox, &w->outbox);
+}
+
 static void send_answers(struct worker *w)
 {
 	if (w->answer_count)
@@ -40,8 +45,8 @@ static void *worker_main(void *arg)
 	while (!w->is_stopping) {
 		mailbox_wait(&w->inbox, &mails, false);
 		if (list_is_empty(&mails)) {
-			if (w->on_idle)
-				w->on_idle(w->ctx);
+			if (w->on_idle && w->on_idle(w->ctx))
+				continue;
 			send_answers(w);
 			mailbox_wait(&w->inbox, &mails, true);
 		}
@@ -57,7 +62,7 @@ static void deliver_stop(struct mail *m, void *ctx)
 	list_item(m, struct worker, stop)->is_stopping = true;
 }
 
-haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(void *ctx), void *ctx,
+haul_status worker_start(struct worker *w, const char *name, bool (*on_idle)(void *ctx), void *ctx,
 			 struct haul_fault *fault)
 {
 	haul_status st;
@@ -65,6 +70,7 @@ haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(voi
 
 	*w = (struct worker){ .ctx = ctx, .on_idle = on_idle };
 	list_init(&w->answers);
+	list_init(&w->outbox);
 	st = mailbox_open_plain(&w->inbox);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "cannot make a mailbox");
@@ -80,7 +86,8 @@ haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(voi
 void worker_stop(struct worker *w)
 {
 	w->stop = (struct mail){ .deliver = deliver_stop };
-	mail_post(&w->inbox, &w->stop);
+	worker_post(w, &w->stop);
+	worker_send(w);
 	(void)pthread_join(w->thread, NULL);
 	mailbox_close_plain(&w->inbox);
 }

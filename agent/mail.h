@@ -2,8 +2,8 @@
  * What travels through mailboxes between the threads of a job: an object with its own handler, run by the receiver.
  *
  * A worker is a plain thread that runs the mails posted to it one after another, for calls that block (stat, mkdir,
- * rename, fsync). Whoever wants an answer posts another mail back; a worker's own answers leave together, so that a
- * loop is not woken for each of thousands of small files.
+ * rename, fsync). Whoever wants an answer posts another mail back. What goes to a worker leaves together at the end of
+ * a turn of the poster's loop, and so do its answers: nobody is woken for each of thousands of small files.
  */
 #ifndef HAUL_AGENT_MAIL_H
 #define HAUL_AGENT_MAIL_H
@@ -31,8 +31,9 @@ struct worker {
 	struct mailbox inbox;
 	pthread_t thread;
 	void *ctx;
-	void (*on_idle)(void *ctx); /* the inbox has run empty; NULL is fine */
-	bool is_stopping;           /* the thread's own, like the next two */
+	bool (*on_idle)(void *ctx); /* the inbox has run empty; true: look again before you wait. NULL is fine */
+	struct list outbox;         /* the poster's: worker_post() */
+	bool is_stopping;           /* the thread's own, like the next three */
 	struct mailbox *answers_to; /* of `answers` */
 	struct list answers;
 	unsigned answer_count;
@@ -40,8 +41,19 @@ struct worker {
 };
 
 /* Start the thread. `name` shows in ps (15 characters). Closed with worker_stop(). */
-HAUL_MUST_USE haul_status worker_start(struct worker *w, const char *name, void (*on_idle)(void *ctx), void *ctx,
+HAUL_MUST_USE haul_status worker_start(struct worker *w, const char *name, bool (*on_idle)(void *ctx), void *ctx,
 				       struct haul_fault *fault);
+
+/*
+ * Post a mail (taken) with the next worker_send() or worker_stop(), in order. Both from one thread, the one that stops.
+ */
+static inline void worker_post(struct worker *w, struct mail *m)
+{
+	list_push_back(&w->outbox, &m->link);
+}
+
+/* Everything posted so far goes to the worker, with one waking. */
+void worker_send(struct worker *w);
 
 /*
  * From the worker's thread: post an answer. It leaves with what else is answered while the worker goes through its

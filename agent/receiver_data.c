@@ -244,17 +244,12 @@ static void all_released(struct recv_entry *e)
 	receiver_released(e);
 }
 
-/* Every lane lets go of it; what follows is in e->after. */
+/* Every lane lets go of it, with the next flush; what follows is in e->after. */
 static void release(struct recv_entry *e, enum after_release after)
 {
-	struct receiver *r = e->receiver;
-	haul_status st;
-
 	e->after = after;
 	e->phase = RECV_RELEASING;
-	st = lane_set_release(&r->lanes, e->grant);
-	if (haul_failed(st))
-		receiver_fail(r, st, NULL);
+	out_release(e->receiver, e->grant);
 }
 
 /* ---- lanes that come later ---- */
@@ -286,6 +281,7 @@ void receiver_lane_lost(struct receiver *r, unsigned number)
 	struct list *item;
 	size_t at = 0;
 
+	receiver_release_due(r); /* whose grants may go here */
 	if (r->state != RECEIVER_RUNNING)
 		return;
 	list_init(&released);
@@ -477,17 +473,22 @@ static void file_failed(struct receiver *r, const struct lane_report *rep)
 		receiver_entry_failed(e, rep->status, true);
 }
 
-static void lane_released(struct receiver *r, const struct lane_report *rep)
+static void grant_released(struct receiver *r, struct grant *g, unsigned lane)
 {
-	struct grant *g = rep->grant;
 	struct recv_entry *e;
 
-	g->holders &= ~(1u << lane_number(rep->lane));
-	if (r->state != RECEIVER_RUNNING || g->holders)
+	g->holders &= ~(1u << lane);
+	if (g->holders)
 		return;
 	e = index_map_get(&r->entries, g->entry);
 	assert(e && e->grant == g);
 	all_released(e);
+}
+
+static void lane_released(struct receiver *r, const struct lane_report *rep)
+{
+	for (size_t i = 0; i < rep->grant_count && r->state == RECEIVER_RUNNING; i++)
+		grant_released(r, rep->grants[i], lane_number(rep->lane));
 }
 
 static void packs_written(struct receiver *r, struct lane_report *rep)

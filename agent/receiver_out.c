@@ -15,6 +15,10 @@ static void on_prepare(uv_prepare_t *handle)
 
 	if (r->state == RECEIVER_RUNNING)
 		receiver_flush(r);
+	if (!r->threads_run)
+		return;
+	worker_send(&r->store.worker);
+	worker_send(&r->commit.worker);
 }
 
 haul_status receiver_out_open(struct receiver *r)
@@ -49,6 +53,7 @@ void receiver_out_free(struct receiver *r)
 	free(r->out.wants);
 	free(r->out.results);
 	free(r->out.result_texts);
+	free(r->out.releases);
 	free(r->out.acks);
 }
 
@@ -97,6 +102,27 @@ void out_result(struct receiver *r, const struct entry_result *result, char *tex
 	}
 	r->out.result_texts[r->out.result_count] = text;
 	r->out.results[r->out.result_count++] = *result;
+}
+
+void out_release(struct receiver *r, struct grant *g)
+{
+	if (!grow((void **)&r->out.releases, &r->out.release_cap, r->out.release_count, sizeof(struct grant *))) {
+		receiver_fail(r, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	r->out.releases[r->out.release_count++] = g;
+}
+
+void receiver_release_due(struct receiver *r)
+{
+	haul_status st;
+
+	if (r->state != RECEIVER_RUNNING || !r->out.release_count)
+		return;
+	st = lane_set_release(&r->lanes, r->out.releases, r->out.release_count);
+	r->out.release_count = 0;
+	if (haul_failed(st))
+		receiver_fail(r, st, NULL);
 }
 
 /* One message; false: the link is full, or the job has failed. */
@@ -183,6 +209,7 @@ static void flush_credit(struct receiver *r)
 
 void receiver_flush(struct receiver *r)
 {
+	receiver_release_due(r);
 	receiver_grant_due(r);
 	flush_wants(r);
 	flush_acks(r);

@@ -30,7 +30,9 @@ struct receiver_out {
 	size_t want_count, want_cap;
 	struct entry_result *results;
 	size_t result_count, result_cap;
-	char **result_texts; /* owned details, parallel to results, NULL entries */
+	char **result_texts;     /* owned details, parallel to results, NULL entries */
+	struct grant **releases; /* of entries that are RELEASING; held by some lane until it is told */
+	size_t release_count, release_cap;
 	struct ack *acks;
 	size_t ack_count, ack_cap;
 	uint64_t credit_records, credit_bytes;
@@ -110,6 +112,8 @@ void receiver_out_free(struct receiver *r);
 void out_want(struct receiver *r, const struct want *w);
 void out_result(struct receiver *r, const struct entry_result *result, char *text /* taken, or NULL */);
 void out_ack(struct receiver *r, const struct ack *a);
+void out_release(struct receiver *r, struct grant *g);
+void receiver_release_due(struct receiver *r); /* tell the lanes what they are to let go of; also before the flush */
 void receiver_flush(struct receiver *r);
 bool receiver_out_is_empty(const struct receiver *r);
 

@@ -353,7 +353,7 @@ void store_look(struct store *s, struct recv_entry *e)
 {
 	e->store = s;
 	e->mail.deliver = deliver_look;
-	mail_post(&s->worker.inbox, &e->mail);
+	worker_post(&s->worker, &e->mail);
 }
 
 /* ---- opening what a verdict needs ---- */
@@ -406,7 +406,7 @@ static void deliver_open(struct mail *m, void *ctx)
 void store_open(struct store *s, struct recv_entry *e)
 {
 	e->mail.deliver = deliver_open;
-	mail_post(&s->worker.inbox, &e->mail);
+	worker_post(&s->worker, &e->mail);
 }
 
 haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights, struct haul_fault *fault)

@@ -41,13 +41,13 @@ HAUL_MUST_USE haul_status store_start(struct store *s, const struct store_config
 				      struct haul_fault *fault);
 void store_stop(struct store *s);
 
-/* Post: in manifest order. The entry is the store's until on_looked. */
+/* Post, with the next worker_send(): in manifest order. The entry is the store's until on_looked. */
 void store_look(struct store *s, struct recv_entry *e);
 
-/* Open what the verdict needs: a partial for content, the old file for comparing. */
+/* The same way: open what the verdict needs, a partial for content, the old file for comparing. */
 void store_open(struct store *s, struct recv_entry *e);
 
-/* Everything in this directory has been looked at: find what only the destination has (verify). HAUL_NO_MEMORY. */
+/* And: everything in this directory has been looked at, find what only the destination has (verify). HAUL_NO_MEMORY. */
 HAUL_MUST_USE haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d);
 
 #endif

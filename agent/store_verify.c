@@ -192,6 +192,6 @@ haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *
 	if (!end)
 		return HAUL_NO_MEMORY;
 	*end = (struct dir_end){ .mail.deliver = deliver_dir_end, .store = s, .receiver = r, .dir = d };
-	mail_post(&s->worker.inbox, &end->mail);
+	worker_post(&s->worker, &end->mail);
 	return HAUL_OK;
 }

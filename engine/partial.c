@@ -287,7 +287,7 @@ haul_status partial_publish(struct place *p, struct partial *f, const char *path
 	if (give_name(f, at.dir_fd, at.name, rule) < 0) {
 		st = haul_status_from_errno(errno);
 	} else {
-		if (place_is_elsewhere(p, at.dir_fd))
+		if (place_parent_is_elsewhere(p, &at))
 			st = beneath_sync_directory(at.dir_fd, -1);
 		leave_spot(f);
 	}

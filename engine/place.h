@@ -29,6 +29,8 @@ struct place_cache {
 	struct parent_cache parents;
 	struct dir_traits traits; /* of that parent, when traits_of is parents.opened */
 	unsigned traits_of;
+	bool is_elsewhere; /* place_is_elsewhere() of that parent, when elsewhere_of is parents.opened */
+	unsigned elsewhere_of;
 };
 
 struct place {
@@ -55,6 +57,8 @@ struct place_parent {
 HAUL_MUST_USE haul_status place_parent_get(struct place *p, const char *path, struct place_parent *ret_parent);
 /* Its traits: looked at once for a run of files in one directory, so a change meanwhile counts from the next run on. */
 void place_parent_traits(const struct place_parent *at, struct dir_traits *ret_traits);
+/* The same of place_is_elsewhere(): a directory stays on its file system. */
+bool place_parent_is_elsewhere(const struct place *p, const struct place_parent *at);
 void place_parent_put(struct place_parent *at); /* also after a failure, if it was zero before */
 
 /* Make or find `.haul/`, remove what died in it, and take a directory there. p->job_fd stays -1 where that will not do.

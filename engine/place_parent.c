@@ -47,6 +47,18 @@ void place_parent_traits(const struct place_parent *at, struct dir_traits *ret_t
 	*ret_traits = c->traits;
 }
 
+bool place_parent_is_elsewhere(const struct place *p, const struct place_parent *at)
+{
+	struct place_cache *c = at->cache;
+
+	if (!c)
+		return place_is_elsewhere(p, at->dir_fd);
+	if (c->elsewhere_of != c->parents.opened)
+		c->is_elsewhere = place_is_elsewhere(p, at->dir_fd);
+	c->elsewhere_of = c->parents.opened;
+	return c->is_elsewhere;
+}
+
 void place_parent_put(struct place_parent *at)
 {
 	if (at->is_own)

@@ -145,6 +145,7 @@ static void what_has_to_be_done(void **state)
 		open_fixture(l->rights, l->flags, JOB_COPY);
 		e = entry(l->kind, l->path, l->size);
 		store_look(&f.store, &e);
+		worker_send(&f.store.worker);
 		deliver_until(&f.looked, 1);
 		assert_int_equal(e.verdict, l->verdict);
 		assert_int_equal(e.code.code, l->code);
@@ -176,6 +177,7 @@ static void directories(void **state)
 		e.node = below.dir = &node;
 		store_look(&f.store, &e);
 		store_look(&f.store, &below);
+		worker_send(&f.store.worker);
 		deliver_until(&f.looked, 2);
 		assert_int_equal(e.verdict, rows[i].verdict);
 		assert_int_equal(e.code.code, rows[i].code);
@@ -208,9 +210,11 @@ static void a_small_file_waits_for_the_flush(void **state)
 	open_fixture(ALL, 0, JOB_COPY);
 	e = small("one", "1");
 	commit_post(&f.commit, &e);
+	worker_send(&f.commit.worker);
 	(void)usleep(50000);
 	assert_false(temp_exists(f.tree.fd, "one"));
 	commit_flush(&f.commit);
+	worker_send(&f.commit.worker);
 	deliver_until(&f.committed, 1);
 	assert_true(e.is_committed);
 	assert_true(temp_holds(f.tree.fd, "one", "1"));
@@ -229,6 +233,7 @@ static void a_full_group_needs_no_flush(void **state)
 		entries[i] = small(names[i], "x");
 		commit_post(&f.commit, &entries[i]);
 	}
+	worker_send(&f.commit.worker);
 	deliver_until(&f.committed, COMMIT_GROUP_MIN);
 	assert_true(temp_holds(f.tree.fd, "n999", "x"));
 	close_fixture();
@@ -249,6 +254,7 @@ static void a_failure_belongs_to_its_entry(void **state)
 	commit_post(&f.commit, &dir);
 	commit_post(&f.commit, &good);
 	commit_flush(&f.commit);
+	worker_send(&f.commit.worker);
 	deliver_until(&f.committed, 3);
 	assert_code(taken.code, HAUL_EXISTS);
 	assert_code(dir.code, HAUL_IS_DIRECTORY);
@@ -269,6 +275,7 @@ static void a_discarded_one_leaves_nothing(void **state)
 	e.code = HAUL_CORRUPT;
 	e.commit = COMMIT_DISCARD;
 	commit_post(&f.commit, &e);
+	worker_send(&f.commit.worker);
 	deliver_until(&f.committed, 1);
 	assert_false(e.is_committed);
 	assert_code(e.code, HAUL_CORRUPT);
@@ -309,6 +316,7 @@ static void a_right_that_is_gone_counts_at_the_rename(void **state)
 	atomic_store(&f.store.rights, RIGHT_LIST | RIGHT_READ);
 	commit_post(&f.commit, &e);
 	commit_flush(&f.commit);
+	worker_send(&f.commit.worker);
 	deliver_until(&f.committed, 1);
 	assert_int_equal(e.code.code, HAUL_CODE_NO_RIGHT);
 	assert_false(temp_holds(f.tree.fd, "late", "l"));

@@ -172,6 +172,7 @@ static void queue(struct send_file *sf)
 
 static void a_file_is_copied_and_both_ends_hear(void **state)
 {
+	struct grant *const grants[] = { &f.grant };
 	uint8_t *got = malloc(BYTES);
 	struct haul_digest digest;
 
@@ -187,21 +188,24 @@ static void a_file_is_copied_and_both_ends_hear(void **state)
 		if (f.to.reports[i]->type == LANE_WRITTEN && f.to.reports[i]->first_leaf == 0)
 			assert_memory_equal(&f.to.reports[i]->digests[0], &digest, sizeof(digest));
 	}
-	assert_ok(lane_release(f.lane, &f.grant));
-	assert_ptr_equal(wait_for(&f.to, LANE_RELEASED)->grant, &f.grant);
+	assert_ok(lane_release(f.lane, grants, 1));
+	assert_int_equal(wait_for(&f.to, LANE_RELEASED)->grant_count, 1);
+	assert_ptr_equal(wait_for(&f.to, LANE_RELEASED)->grants[0], &f.grant);
 	assert_null(find(&f.from, LANE_RELEASED));
 	free(got);
 }
 
 static void it_ends_when_both_ends_say_so(void **state)
 {
+	struct grant *const grants[] = { &f.grant };
+
 	(void)state;
 	lane_finish(f.lane);
 	give_grant("target", O_RDWR | O_CREAT, GRANT_WRITE);
 	queue(source(false)); /* the other end still has something */
 	wait_for_leaves(&f.to, LANE_WRITTEN);
 	assert_null(find(&f.from, LANE_ENDED));
-	assert_ok(lane_release(f.lane, &f.grant));
+	assert_ok(lane_release(f.lane, grants, 1));
 	(void)wait_for(&f.to, LANE_RELEASED);
 	lane_finish(f.lane);
 	assert_ok(wait_for(&f.from, LANE_ENDED)->status);

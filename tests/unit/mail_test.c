@@ -25,9 +25,10 @@ static void on_note(struct mail *m, void *ctx)
 	d->delivered++;
 }
 
-static void on_idle(void *ctx)
+static bool on_idle(void *ctx)
 {
 	((struct desk *)ctx)->idles++;
+	return false;
 }
 
 static struct note notes[POSTERS][MAILS];

@@ -56,8 +56,7 @@ haul_status partial_find_spot(struct place *p, const struct place_parent *at, st
 	return HAUL_OK;
 }
 
-/* Forget where it lay, without touching the file. */
-static void leave_spot(struct partial *f)
+void partial_leave_spot(struct partial *f)
 {
 	if (f->owns_dir)
 		(void)close(f->dir_fd);
@@ -97,7 +96,7 @@ static haul_status look_for_room(int fd, uint64_t size)
  * A file system in memory fills what it reserves with zeros, so that each page is written twice: 4 files of 1.4 GB came
  * 1.8 s later to their first byte. There it is looked whether there is room, and none is taken.
  */
-static haul_status make_room(int fd, uint64_t size, bool is_sparse)
+haul_status partial_make_room(int fd, uint64_t size, bool is_sparse)
 {
 	haul_status st = HAUL_OK;
 	int failed;
@@ -137,7 +136,7 @@ static haul_status create_sized(struct partial *f, const struct partial_config *
 		return haul_status_from_errno(errno);
 	if (f->owns_dir)
 		(void)flock(fd, LOCK_EX | LOCK_NB); /* against sweeps; where there are no locks, its times tell */
-	st = make_room(fd, cfg->size, cfg->is_sparse);
+	st = partial_make_room(fd, cfg->size, cfg->is_sparse);
 	if (haul_ok(st))
 		st = disk_file_open(&f->file, fd, cfg->direct, cfg->size, fault);
 	if (haul_failed(st)) {
@@ -153,22 +152,30 @@ haul_status partial_create(struct place *p, const char *path, const struct parti
 	char text[HAUL_FAULT_TEXT_MAX / 2];
 	struct partial f = { .name = "" };
 	struct place_parent at = { 0 };
-	bool is_elsewhere;
+	bool is_elsewhere, is_settled = false;
 	haul_status st = place_parent_get(p, path, &at);
 
 	/* The partial may lie where we may write although the target may not be written: tell now. */
 	if (haul_ok(st) && faccessat(at.dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		st = haul_status_from_errno(errno);
-	if (haul_ok(st))
+	if (haul_ok(st) && p->keeps && cfg->source) {
+		haul_status kept = partial_open_kept(p, &at, path, cfg, ret_partial, fault);
+
+		is_settled = kept.code != HAUL_CODE_UNSUPPORTED;
+		st = is_settled ? kept : HAUL_OK;
+	}
+	if (haul_ok(st) && !is_settled)
 		st = partial_find_spot(p, &at, &f, &is_elsewhere);
 	place_parent_put(&at);
+	if (haul_ok(st) && is_settled)
+		return HAUL_OK;
 	if (haul_ok(st)) {
 		f.size = cfg->size;
 		st = create_sized(&f, cfg, fault);
 	}
 	if (haul_failed(st)) {
 		if (f.name[0])
-			leave_spot(&f);
+			partial_leave_spot(&f);
 		return haul_fault_set(fault, st, "cannot create %s: %s",
 				      haul_escape(path, strlen(path), text, sizeof(text)), haul_status_text(st));
 	}
@@ -215,7 +222,7 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 	fd = create_in_spot(&f, O_WRONLY);
 	if (fd < 0) {
 		st = haul_status_from_errno(errno);
-		leave_spot(&f);
+		partial_leave_spot(&f);
 		return st;
 	}
 	st = write_all(fd, data, len);
@@ -289,7 +296,8 @@ haul_status partial_publish(struct place *p, struct partial *f, const char *path
 	} else {
 		if (place_parent_is_elsewhere(p, &at))
 			st = beneath_sync_directory(at.dir_fd, -1);
-		leave_spot(f);
+		partial_drop_record(f);
+		partial_leave_spot(f);
 	}
 	place_parent_put(&at);
 	return st;
@@ -314,5 +322,6 @@ void partial_discard(struct partial *f)
 		unlink_beside(f);
 	else
 		(void)unlinkat(f->dir_fd, f->name, 0);
-	leave_spot(f);
+	partial_drop_record(f);
+	partial_leave_spot(f);
 }

@@ -8,6 +8,11 @@
  * `.haul.<32 hex>.part`; dead ones there go after a day, when a job opens or finishes that directory. Every operation
  * is beneath the root handle (beneath.h). Blocking.
  *
+ * A partial may be *kept*: it outlives its job, together with a record of the leaves that are on the medium
+ * (leaf_record.h), and the next job with the same peer, root and path goes on with it. It lies in `.haul/partials/`, or
+ * in the target directory as above; its name is a digest of peer, root and path, a lock says that a job has it. It goes
+ * when nobody has touched it for PLACE_KEEP_DAYS, at once if it has no record.
+ *
  * Thread: several at once may work in one place, each on partials of its own; only place_open() and place_close() are
  * alone.
  */
@@ -16,6 +21,7 @@
 
 #include "engine/beneath.h"
 #include "engine/disk_file.h"
+#include "engine/leaf_record.h"
 #include "engine/owner.h"
 
 struct place;
@@ -40,7 +46,23 @@ HAUL_MUST_USE haul_status place_open(int root_fd, int private_fd, struct place *
  * before mode and times; where it cannot be given, making fails as owner_give(). Before the first of them.
  */
 void place_set_owner(struct place *p, const struct owner *owner);
+
+/*
+ * From now on partials with a source (partial_config) are kept. Before the first of them. Where that cannot be, nothing
+ * is said: they die with their job.
+ *
+ * peer_id   32 bytes: whom they come from.
+ */
+void place_keep(struct place *p, const uint8_t peer_id[32]);
+
 void place_close(struct place *p); /* removes the job's directory with what is left in it; NULL is fine */
+
+/* What was there when a kept partial was opened. */
+enum partial_found {
+	PARTIAL_NEW,      /* nothing: all zeros */
+	PARTIAL_OF_SAME,  /* this state of this source for certain: what is recorded counts (partial_read_record) */
+	PARTIAL_OF_OTHER, /* another source, or nobody can tell: its leaves may be equal; the record begins anew */
+};
 
 /* A file on its way. Zero-initialised is closed. */
 struct partial {
@@ -53,12 +75,19 @@ struct partial {
 	char name[48];       /* in dir_fd */
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
+	/* kept ones alone */
+	bool is_kept, has_record;
+	enum partial_found found;
+	struct leaf_source source;
+	struct leaf_record record; /* owned, with has_record */
 };
 
 struct partial_config {
 	uint64_t size; /* bytes */
 	enum direct_mode direct;
-	bool is_sparse; /* most of it may be holes: room is taken as it is written, not now */
+	bool is_sparse;                   /* most of it may be holes: room is taken as it is written, not now */
+	const struct leaf_source *source; /* what it will be a copy of, borrowed: it may be kept; NULL: it is not */
+	bool starts_anew;                 /* what an earlier job has kept of it is not wanted */
 };
 
 /*
@@ -100,8 +129,27 @@ enum publish_rule { PUBLISH_NO_REPLACE, PUBLISH_REPLACE };
  */
 HAUL_MUST_USE haul_status partial_publish(struct place *p, struct partial *f, const char *path, enum publish_rule rule);
 
-/* Close and unlink. Fine on a closed one. */
+/* Close and unlink, a record too. Fine on a closed one. */
 void partial_discard(struct partial *f);
+
+/* ---- kept ones ---- */
+
+/* PARTIAL_OF_SAME: what is recorded, as leaf_record_read(). Once. */
+HAUL_MUST_USE haul_status partial_read_record(struct partial *f, struct leaf_map *ret_have,
+					      struct haul_digest *ret_digests);
+
+/* Make every leaf that is not in `have` read as zeros, whatever an earlier job left there. */
+HAUL_MUST_USE haul_status partial_zero_rest(struct partial *f, const struct leaf_map *have);
+
+/*
+ * Sync what has been written so far, then record these leaves. While others write to the file.
+ *
+ * A failure says that nothing written since the last one can be trusted: partial_discard().
+ */
+HAUL_MUST_USE haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count);
+
+/* Close it and leave it to the next job; one without a record is discarded. Fine on a closed one. */
+void partial_keep(struct partial *f);
 
 /* fsync of the directory that holds `path`. */
 HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);

@@ -28,6 +28,8 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	p->root_fd = root_fd;
 	p->private_fd = private_fd;
 	p->root_device = facts.device;
+	p->root_inode = facts.inode;
+	p->kept_fd = -1;
 	p->owner = OWNER_NONE;
 	p->sync_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	place_private_open(p);
@@ -43,6 +45,13 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 void place_set_owner(struct place *p, const struct owner *owner)
 {
 	p->owner = *owner;
+}
+
+void place_keep(struct place *p, const uint8_t peer_id[32])
+{
+	memcpy(p->peer_id, peer_id, sizeof(p->peer_id));
+	p->keeps = true;
+	place_kept_open(p);
 }
 
 void place_close(struct place *p)

@@ -8,9 +8,14 @@
 #include <time.h>
 
 #define PLACE_PRIVATE_NAME ".haul"
+#define PLACE_KEPT_NAME "partials" /* in it */
+#define PARTIAL_SUFFIX ".part"
+#define RECORD_SUFFIX ".record"
 
 enum {
 	JOB_NAME_CHARS = 32,
+	PLACE_KEEP_DAYS = 14,
+	RECORD_NAME_MAX = 64,
 	PLACE_CACHES = 8, /* threads that work in one place at once; more of them go without a cache */
 };
 
@@ -37,10 +42,13 @@ struct place {
 	int root_fd, private_fd; /* held */
 	int haul_fd;             /* owned; `.haul/`, -1 when partials go into their target directories */
 	int job_fd;              /* owned and locked; directory of this job in it, or -1 */
+	int kept_fd;             /* owned, locked shared; `.haul/partials/`, or -1 */
 	int sync_fd;             /* owned; for syncfs, or -1 */
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
-	uint64_t root_device;
+	uint64_t root_device, root_inode;
+	bool keeps; /* partials, for this peer */
+	uint8_t peer_id[32];
 	struct owner owner;      /* of what is made */
 	_Atomic uint64_t serial; /* names of partials in job_fd */
 	struct place_cache caches[PLACE_CACHES];
@@ -66,6 +74,10 @@ void place_parent_put(struct place_parent *at); /* also after a failure, if it w
 void place_private_open(struct place *p);
 void place_private_close(struct place *p);
 
+/* `.haul/partials/`, with what died in it removed; p->kept_fd stays -1 where that will not do. */
+void place_kept_open(struct place *p);
+void place_kept_close(struct place *p); /* under the lock of `.haul/` */
+
 /* Traits of a directory handle (O_PATH is fine). */
 void dir_traits_of(int dir_fd, struct dir_traits *ret_traits);
 
@@ -75,8 +87,12 @@ bool place_is_elsewhere(const struct place *p, int fd);
 /* Whether a partial for something in such a directory may lie in the job's own. */
 bool job_directory_will_do(const struct place *p, const struct dir_traits *target);
 
-/* Remove partials that nobody has touched for a day, if this is a directory where partials lie. */
+/* Remove partials that nobody has touched for a day (PLACE_KEEP_DAYS with a record), if partials lie in such a
+ * directory. */
 void place_sweep_target(const struct place *p, int dir_fd, time_t now);
+
+/* The same in `.haul/partials/`: one without a record goes at once. */
+void place_sweep_kept(const struct place *p, time_t now);
 
 /* Calls act for each name in the directory, "." and ".." too; nothing when it may not be read. */
 typedef void name_fn(int dir_fd, const char *name, void *context);
@@ -84,6 +100,35 @@ void for_each_name(int dir_fd, name_fn *act, void *context);
 
 /* Whether the text begins with that many lower-case hexadecimal digits. */
 bool is_hex(const char *text, size_t chars);
+
+/*
+ * Open or make the kept partial of cfg->source for `path`, whose parent is `at`.
+ *
+ * HAUL_UNSUPPORTED   it cannot be kept: make an ordinary one. Else as partial_create().
+ */
+HAUL_MUST_USE haul_status partial_open_kept(struct place *p, const struct place_parent *at, const char *path,
+					    const struct partial_config *cfg, struct partial *ret_partial,
+					    struct haul_fault *fault);
+
+/* The record is closed and removed, if there is one. */
+void partial_drop_record(struct partial *f);
+
+/* The name of the record that belongs to a partial of that name. */
+void partial_record_name(const char *partial_name, char ret_name[RECORD_NAME_MAX]);
+
+/* A regular file of ours with one name. One in a directory of ours may have been given to its owner already. */
+struct stat;
+bool partial_is_ours(bool in_target, const struct stat *st);
+
+/* Give an open file its size, and the room for it unless it is sparse or in memory. */
+HAUL_MUST_USE haul_status partial_make_room(int fd, uint64_t size, bool is_sparse);
+
+/* Forget where it lay, without touching the file. */
+void partial_leave_spot(struct partial *f);
+
+/* Private directories: make (unless it is there) and open one of ours, or -1. */
+int private_directory(int dir_fd, const char *name);
+bool private_lock(int fd, int how);
 
 /*
  * Where the partial of something in the directory `at` is made: fills dir_fd, owns_dir and name.

@@ -20,7 +20,7 @@
 
 enum { OPEN_ATTEMPTS = 100, DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-static bool lock(int fd, int operation)
+bool private_lock(int fd, int operation)
 {
 	int failed;
 
@@ -55,7 +55,7 @@ static bool make_plain(int fd)
  * Make (unless it is there) and open a private directory of ours; -1 where that will not do. errno is ENOENT when it
  * was there and is gone again.
  */
-static int private_directory(int dir_fd, const char *name)
+int private_directory(int dir_fd, const char *name)
 {
 	bool is_new = mkdirat(dir_fd, name, 0700) == 0;
 	int fd, err;
@@ -93,7 +93,7 @@ static int open_locked(int private_fd)
 			continue;
 		if (fd < 0)
 			return -1;
-		if (lock(fd, LOCK_EX) && still_stands(private_fd, fd))
+		if (private_lock(fd, LOCK_EX) && still_stands(private_fd, fd))
 			return fd;
 		(void)close(fd);
 	}
@@ -120,7 +120,7 @@ static void remove_if_dead(int haul_fd, const char *name, void *context)
 	fd = openat(haul_fd, name, DIRECTORY);
 	if (fd < 0)
 		return;
-	if (is_ours(fd) && lock(fd, LOCK_EX | LOCK_NB)) {
+	if (is_ours(fd) && private_lock(fd, LOCK_EX | LOCK_NB)) {
 		for_each_name(fd, remove_partial, NULL);
 		(void)unlinkat(haul_fd, name, AT_REMOVEDIR);
 	}
@@ -134,7 +134,7 @@ static bool take_job_directory(struct place *p)
 	p->job_fd = private_directory(p->haul_fd, p->job_name);
 	if (p->job_fd < 0)
 		return false;
-	if (lock(p->job_fd, LOCK_EX | LOCK_NB))
+	if (private_lock(p->job_fd, LOCK_EX | LOCK_NB))
 		return true;
 	(void)unlinkat(p->haul_fd, p->job_name, AT_REMOVEDIR);
 	(void)close(p->job_fd);
@@ -161,14 +161,15 @@ void place_private_open(struct place *p)
 		return;
 	}
 	dir_traits_of(p->job_fd, &p->job_traits);
-	(void)lock(p->haul_fd, LOCK_UN);
+	(void)private_lock(p->haul_fd, LOCK_UN);
 }
 
 void place_private_close(struct place *p)
 {
 	if (p->job_fd < 0)
 		return;
-	(void)lock(p->haul_fd, LOCK_EX);
+	(void)private_lock(p->haul_fd, LOCK_EX);
+	place_kept_close(p);
 	for_each_name(p->job_fd, remove_partial, NULL);
 	(void)unlinkat(p->haul_fd, p->job_name, AT_REMOVEDIR);
 	(void)close(p->job_fd);

@@ -1,0 +1,65 @@
+/* Which leaves of a file: one bit each. Plain memory; thread: one at a time. */
+#ifndef HAUL_ENGINE_LEAF_MAP_H
+#define HAUL_ENGINE_LEAF_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct leaf_map {
+	uint64_t leaves; /* bits beyond are 0 */
+	uint64_t count;  /* of those that are set */
+	uint64_t *words; /* owned; NULL: closed */
+};
+
+/* All clear. False: no memory. */
+static inline bool leaf_map_open(struct leaf_map *m, uint64_t leaves)
+{
+	*m = (struct leaf_map){ .leaves = leaves, .words = calloc((size_t)(leaves / 64 + 1), sizeof(uint64_t)) };
+	return m->words;
+}
+
+/* Fine on a closed one, and on one that is all zero. */
+static inline void leaf_map_close(struct leaf_map *m)
+{
+	free(m->words);
+	*m = (struct leaf_map){ 0 };
+}
+
+static inline bool leaf_map_has(const struct leaf_map *m, uint64_t leaf)
+{
+	return leaf < m->leaves && m->words[leaf / 64] >> leaf % 64 & 1;
+}
+
+static inline void leaf_map_set(struct leaf_map *m, uint64_t leaf)
+{
+	if (leaf >= m->leaves || leaf_map_has(m, leaf))
+		return;
+	m->words[leaf / 64] |= UINT64_C(1) << leaf % 64;
+	m->count++;
+}
+
+static inline void leaf_map_clear(struct leaf_map *m, uint64_t leaf)
+{
+	if (!leaf_map_has(m, leaf))
+		return;
+	m->words[leaf / 64] &= ~(UINT64_C(1) << leaf % 64);
+	m->count--;
+}
+
+/* The first run of leaves at or after `from` that are all set, or all clear. False: there is none. */
+static inline bool leaf_map_run(const struct leaf_map *m, bool set, uint64_t from, uint64_t *ret_first,
+				uint64_t *ret_count)
+{
+	uint64_t end;
+
+	while (from < m->leaves && leaf_map_has(m, from) != set)
+		from++;
+	for (end = from; end < m->leaves && leaf_map_has(m, end) == set;)
+		end++;
+	*ret_first = from;
+	*ret_count = end - from;
+	return end > from;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* The layout is in the header file. Appending is one write and one fdatasync for all pieces of a commit. */
+#include "engine/leaf_record.h"
+
+#include "engine/base/bytes.h"
+#include "engine/beneath.h"
+#include "engine/hash_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	VERSION = 1,
+	CHECK_BYTES = HAUL_DIGEST_BYTES,
+	HEADER_BYTES = 96,
+	PIECE_HEAD_BYTES = 16,
+	PIECE_BYTES_MAX = PIECE_HEAD_BYTES + HAUL_BLOCK_LEAVES_MAX * HAUL_DIGEST_BYTES + CHECK_BYTES,
+	BATCH_PIECES = 64, /* encoded and written at once */
+};
+
+static const uint8_t magic[8] = { 'h', 'a', 'u', 'l', '-', 'r', 'e', 'c' };
+
+bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b)
+{
+	static const uint8_t none[LEAF_RECORD_ID_BYTES];
+
+	return a->size == b->size && a->mtime.sec == b->mtime.sec && a->mtime.nsec == b->mtime.nsec &&
+	       memcmp(a->id, b->id, sizeof(a->id)) == 0 && memcmp(a->id, none, sizeof(none)) != 0;
+}
+
+/* ---- reading and writing whole ---- */
+
+static haul_status write_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return haul_status_from_errno(n < 0 ? errno : EIO);
+		data += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return HAUL_OK;
+}
+
+/* HAUL_TRUNCATED: the file ends before. */
+static haul_status read_at(int fd, uint8_t *ret_data, size_t len, uint64_t offset)
+{
+	while (len) {
+		ssize_t n = pread(fd, ret_data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return haul_status_from_errno(errno);
+		if (n == 0)
+			return HAUL_TRUNCATED;
+		ret_data += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return HAUL_OK;
+}
+
+/* Of `len` bytes, a multiple of 16. */
+static void check_of(const uint8_t *data, size_t len, uint64_t seed, struct haul_digest *ret_check)
+{
+	node_digest((const struct haul_digest *)data, len / HAUL_DIGEST_BYTES, seed, ret_check);
+}
+
+static bool is_checked(const uint8_t *data, size_t len, uint64_t seed)
+{
+	struct haul_digest check;
+
+	check_of(data, len, seed, &check);
+	return memcmp(check.bytes, data + len, CHECK_BYTES) == 0;
+}
+
+static void put_check(struct bytes *b, const uint8_t *data, size_t len, uint64_t seed)
+{
+	struct haul_digest check;
+
+	check_of(data, len, seed, &check);
+	bytes_put(b, check.bytes, CHECK_BYTES);
+}
+
+/* ---- header ---- */
+
+static void encode_header(const struct leaf_source *source, uint64_t inode, uint8_t ret_data[HEADER_BYTES])
+{
+	struct bytes b = bytes_of(ret_data, HEADER_BYTES);
+
+	memset(ret_data, 0, HEADER_BYTES);
+	bytes_put(&b, magic, sizeof(magic));
+	bytes_put_uint(&b, VERSION, 8);
+	bytes_put_uint(&b, source->size, 8);
+	bytes_put_uint(&b, (uint64_t)source->mtime.sec, 8);
+	bytes_put_uint(&b, source->mtime.nsec, 8);
+	bytes_put(&b, source->id, sizeof(source->id));
+	bytes_put_uint(&b, inode, 8);
+	(void)bytes_skip(&b, 16);
+	put_check(&b, ret_data, HEADER_BYTES - CHECK_BYTES, 0);
+}
+
+static haul_status decode_header(const uint8_t *data, uint64_t inode, struct leaf_source *ret_source)
+{
+	struct bytes b = bytes_of((void *)(uintptr_t)data, HEADER_BYTES);
+	const uint8_t *mark = bytes_skip(&b, sizeof(magic));
+	uint64_t version = bytes_get_uint(&b, 8);
+
+	if (memcmp(mark, magic, sizeof(magic)) != 0 || version != VERSION ||
+	    !is_checked(data, HEADER_BYTES - CHECK_BYTES, 0))
+		return HAUL_CORRUPT;
+	ret_source->size = bytes_get_uint(&b, 8);
+	ret_source->mtime.sec = (int64_t)bytes_get_uint(&b, 8);
+	ret_source->mtime.nsec = (uint32_t)bytes_get_uint(&b, 8);
+	bytes_get(&b, ret_source->id, sizeof(ret_source->id));
+	return bytes_get_uint(&b, 8) == inode ? HAUL_OK : HAUL_CORRUPT;
+}
+
+haul_status leaf_record_create(int dir_fd, const char *name, const struct leaf_source *source, uint64_t inode,
+			       struct leaf_record *ret_record)
+{
+	uint8_t header[HEADER_BYTES];
+	haul_status st;
+	int fd;
+
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return haul_status_from_errno(errno);
+	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	encode_header(source, inode, header);
+	st = write_at(fd, header, sizeof(header), 0);
+	if (haul_ok(st) && fsync(fd) < 0)
+		st = haul_status_from_errno(errno);
+	if (haul_ok(st))
+		st = beneath_sync_directory(dir_fd, -1);
+	if (haul_failed(st)) {
+		(void)close(fd);
+		(void)unlinkat(dir_fd, name, 0);
+		return st;
+	}
+	*ret_record = (struct leaf_record){ .fd = fd, .end = HEADER_BYTES };
+	return HAUL_OK;
+}
+
+haul_status leaf_record_open(int dir_fd, const char *name, uint64_t inode, struct leaf_source *ret_source,
+			     struct leaf_record *ret_record)
+{
+	int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint8_t header[HEADER_BYTES];
+	struct stat st;
+	haul_status result;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
+		result = HAUL_CORRUPT;
+	else
+		result = read_at(fd, header, sizeof(header), 0);
+	if (haul_ok(result))
+		result = decode_header(header, inode, ret_source);
+	if (haul_failed(result)) {
+		(void)close(fd);
+		return result.code == HAUL_CODE_TRUNCATED ? HAUL_CORRUPT : result;
+	}
+	*ret_record = (struct leaf_record){ .fd = fd, .end = HEADER_BYTES };
+	return HAUL_OK;
+}
+
+/* ---- pieces ---- */
+
+static size_t piece_bytes(uint32_t count)
+{
+	return PIECE_HEAD_BYTES + (size_t)count * HAUL_DIGEST_BYTES + CHECK_BYTES;
+}
+
+/* HAUL_TRUNCATED: no whole piece there. */
+static haul_status read_piece(const struct leaf_record *r, uint64_t leaves, struct leaf_piece *ret_piece)
+{
+	uint8_t data[PIECE_BYTES_MAX];
+	struct bytes b = bytes_of(data, sizeof(data));
+	haul_status st = read_at(r->fd, data, PIECE_HEAD_BYTES, r->end);
+	uint64_t count;
+
+	if (haul_failed(st))
+		return st;
+	ret_piece->first = bytes_get_uint(&b, 8);
+	count = bytes_get_uint(&b, 8);
+	if (count == 0 || count > HAUL_BLOCK_LEAVES_MAX || ret_piece->first >= leaves ||
+	    count > leaves - ret_piece->first)
+		return HAUL_TRUNCATED;
+	ret_piece->count = (uint32_t)count;
+	st = read_at(r->fd, data, piece_bytes(ret_piece->count), r->end);
+	if (haul_failed(st))
+		return st;
+	if (!is_checked(data, piece_bytes(ret_piece->count) - CHECK_BYTES, r->end))
+		return HAUL_TRUNCATED;
+	bytes_get(&b, ret_piece->digests, count * HAUL_DIGEST_BYTES);
+	return HAUL_OK;
+}
+
+haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, struct haul_digest *ret_digests)
+{
+	struct leaf_piece piece;
+	haul_status st;
+
+	while (haul_ok(st = read_piece(r, ret_have->leaves, &piece))) {
+		for (uint32_t i = 0; i < piece.count; i++) {
+			leaf_map_set(ret_have, piece.first + i);
+			ret_digests[piece.first + i] = piece.digests[i];
+		}
+		r->end += piece_bytes(piece.count);
+	}
+	if (st.code == HAUL_CODE_TRUNCATED && ftruncate(r->fd, (off_t)r->end) < 0)
+		return haul_status_from_errno(errno);
+	return st.code == HAUL_CODE_TRUNCATED ? HAUL_OK : st;
+}
+
+static size_t encode_piece(const struct leaf_piece *piece, uint64_t offset, uint8_t *ret_data)
+{
+	size_t len = piece_bytes(piece->count);
+	struct bytes b = bytes_of(ret_data, len);
+
+	bytes_put_uint(&b, piece->first, 8);
+	bytes_put_uint(&b, piece->count, 8);
+	bytes_put(&b, piece->digests, (size_t)piece->count * HAUL_DIGEST_BYTES);
+	put_check(&b, ret_data, len - CHECK_BYTES, offset);
+	return len;
+}
+
+static haul_status append_batch(struct leaf_record *r, const struct leaf_piece *pieces, size_t count)
+{
+	uint8_t data[BATCH_PIECES * PIECE_BYTES_MAX];
+	size_t len = 0;
+	haul_status st;
+
+	for (size_t i = 0; i < count; i++)
+		len += encode_piece(&pieces[i], r->end + len, data + len);
+	st = write_at(r->fd, data, len, r->end);
+	if (haul_ok(st))
+		r->end += len;
+	return st;
+}
+
+haul_status leaf_record_append(struct leaf_record *r, const struct leaf_piece *pieces, size_t count)
+{
+	haul_status st = HAUL_OK;
+
+	for (size_t at = 0; at < count && haul_ok(st); at += BATCH_PIECES)
+		st = append_batch(r, pieces + at, count - at < BATCH_PIECES ? count - at : BATCH_PIECES);
+	if (haul_ok(st) && fdatasync(r->fd) < 0)
+		st = haul_status_from_errno(errno);
+	return st;
+}
+
+void leaf_record_close(struct leaf_record *r)
+{
+	if (r->fd >= 0)
+		(void)close(r->fd);
+	r->fd = -1;
+}

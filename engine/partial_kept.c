@@ -1,0 +1,295 @@
+/*
+ * Kept partials. One job at a time has one, by a lock on it; who finds it locked makes an ordinary partial instead, so
+ * two jobs that bring the same file never write into one.
+ *
+ * The record begins with the first checkpoint: most files are done before, and cost no more than the lock. A partial
+ * without a record is worth nothing to a later job.
+ */
+#include "engine/base/log.h"
+#include "engine/hash_tree.h"
+#include "engine/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPEN_ATTEMPTS = 3, PEER_BYTES = 32 };
+
+/* ---- names ---- */
+
+/* Of peer, root and path; the root by its inode, since one `.haul/` lies on one file system. */
+static haul_status key_of(const struct place *p, const char *path, char ret_hex[JOB_NAME_CHARS + 1])
+{
+	size_t len = strlen(path), total = PEER_BYTES + sizeof(p->root_inode) + len;
+	uint8_t *text = malloc(total);
+	struct haul_digest digest;
+
+	if (!text)
+		return HAUL_NO_MEMORY;
+	memcpy(text, p->peer_id, PEER_BYTES);
+	memcpy(text + PEER_BYTES, &p->root_inode, sizeof(p->root_inode));
+	memcpy(text + PEER_BYTES + sizeof(p->root_inode), path, len);
+	leaf_digest(text, total, &digest);
+	free(text);
+	for (size_t i = 0; i < sizeof(digest.bytes); i++)
+		(void)snprintf(ret_hex + 2 * i, 3, "%02x", digest.bytes[i]);
+	return HAUL_OK;
+}
+
+void partial_record_name(const char *partial_name, char ret_name[RECORD_NAME_MAX])
+{
+	size_t stem = strlen(partial_name) - (sizeof(PARTIAL_SUFFIX) - 1);
+
+	(void)snprintf(ret_name, RECORD_NAME_MAX, "%.*s" RECORD_SUFFIX, (int)stem, partial_name);
+}
+
+static haul_status find_kept_spot(struct place *p, const struct place_parent *at, const char *path,
+				  struct partial *ret_partial)
+{
+	struct dir_traits target;
+	char hex[JOB_NAME_CHARS + 1];
+	haul_status st = key_of(p, path, hex);
+
+	if (haul_failed(st))
+		return st;
+	place_parent_traits(at, &target);
+	*ret_partial = (struct partial){ .file = { .fd = -1 }, .owner = p->owner, .is_kept = true };
+	if (job_directory_will_do(p, &target) && p->kept_fd >= 0) {
+		ret_partial->dir_fd = p->kept_fd;
+		(void)snprintf(ret_partial->name, sizeof(ret_partial->name), "%s" PARTIAL_SUFFIX, hex);
+		return HAUL_OK;
+	}
+	ret_partial->dir_fd = fcntl(at->dir_fd, F_DUPFD_CLOEXEC, 3);
+	if (ret_partial->dir_fd < 0)
+		return haul_status_from_errno(errno);
+	ret_partial->owns_dir = true;
+	(void)snprintf(ret_partial->name, sizeof(ret_partial->name), PLACE_PRIVATE_NAME ".%s" PARTIAL_SUFFIX, hex);
+	return HAUL_OK;
+}
+
+/* ---- opening ---- */
+
+/* Nobody but us has written to it or can: not one that was finished and has never got its name. */
+static bool is_private(const struct stat *st)
+{
+	return st->st_uid == geteuid() && (st->st_mode & 07777) == 0600;
+}
+
+static bool is_named(const struct partial *f, const struct stat *open)
+{
+	struct stat named;
+
+	return fstatat(f->dir_fd, f->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open->st_ino &&
+	       named.st_dev == open->st_dev;
+}
+
+/* One of ours that is of no use any more; the name is free then. */
+static bool remove_stale(const struct partial *f)
+{
+	char record[RECORD_NAME_MAX];
+
+	partial_record_name(f->name, record);
+	(void)unlinkat(f->dir_fd, record, 0);
+	return unlinkat(f->dir_fd, f->name, 0) == 0;
+}
+
+/* Open and locked, or -1. A sweep may have removed it between the two. */
+static int open_locked(const struct partial *f, struct stat *ret_st)
+{
+	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
+		int fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+		bool is_usable = fd >= 0 && fstat(fd, ret_st) == 0 && partial_is_ours(f->owns_dir, ret_st) &&
+				 private_lock(fd, LOCK_EX | LOCK_NB);
+
+		if (is_usable && is_named(f, ret_st)) {
+			if (is_private(ret_st))
+				return fd;
+			is_usable = remove_stale(f);
+		}
+		if (fd >= 0)
+			(void)close(fd);
+		if (!is_usable)
+			return -1;
+	}
+	return -1;
+}
+
+/* What an earlier job has left: nothing, something of the same source, something else. */
+static void find_record(struct partial *f, const struct stat *st, const struct partial_config *cfg)
+{
+	char name[RECORD_NAME_MAX];
+	struct leaf_source of;
+
+	f->found = PARTIAL_NEW;
+	partial_record_name(f->name, name);
+	if (st->st_size == 0 || haul_failed(leaf_record_open(f->dir_fd, name, st->st_ino, &of, &f->record)))
+		return;
+	f->has_record = true;
+	if (cfg->starts_anew)
+		partial_drop_record(f);
+	else if (leaf_source_equal(&of, cfg->source) && (uint64_t)st->st_size == cfg->size)
+		f->found = PARTIAL_OF_SAME;
+	else
+		f->found = PARTIAL_OF_OTHER;
+}
+
+/* The old leaves stay where they are until they are compared; nothing is recorded of them any more. */
+static haul_status begin_anew(struct partial *f, int fd, const struct stat *st)
+{
+	char name[RECORD_NAME_MAX];
+	haul_status result;
+
+	leaf_record_close(&f->record);
+	f->has_record = false;
+	partial_record_name(f->name, name);
+	result = leaf_record_create(f->dir_fd, name, &f->source, st->st_ino, &f->record);
+	f->has_record = haul_ok(result);
+	if (haul_ok(result) && (uint64_t)st->st_size > f->size && ftruncate(fd, (off_t)f->size) < 0)
+		return haul_status_from_errno(errno);
+	return result;
+}
+
+static haul_status prepare(struct partial *f, int fd, const struct stat *st, const struct partial_config *cfg,
+			   struct haul_fault *fault)
+{
+	haul_status result = HAUL_OK;
+
+	find_record(f, st, cfg);
+	if (f->found == PARTIAL_NEW && st->st_size > 0 && ftruncate(fd, 0) < 0)
+		return haul_status_from_errno(errno);
+	if (f->found == PARTIAL_OF_OTHER)
+		result = begin_anew(f, fd, st);
+	if (haul_ok(result) && f->found != PARTIAL_OF_SAME)
+		result = partial_make_room(fd, cfg->size, cfg->is_sparse);
+	return haul_ok(result) ? disk_file_open(&f->file, fd, cfg->direct, cfg->size, fault) : result;
+}
+
+haul_status partial_open_kept(struct place *p, const struct place_parent *at, const char *path,
+			      const struct partial_config *cfg, struct partial *ret_partial, struct haul_fault *fault)
+{
+	struct partial f;
+	struct stat st;
+	haul_status result;
+	int fd;
+
+	if (cfg->size <= HAUL_LEAF_BYTES || leaf_count(cfg->size) > LEAF_RECORD_LEAVES_MAX)
+		return HAUL_UNSUPPORTED;
+	result = find_kept_spot(p, at, path, &f);
+	if (haul_failed(result))
+		return result;
+	f.size = cfg->size;
+	f.source = *cfg->source;
+	fd = open_locked(&f, &st);
+	if (fd < 0) {
+		partial_leave_spot(&f);
+		return HAUL_UNSUPPORTED;
+	}
+	result = prepare(&f, fd, &st, cfg, fault);
+	if (haul_failed(result)) {
+		(void)close(fd);
+		partial_discard(&f);
+		return result;
+	}
+	*ret_partial = f;
+	return HAUL_OK;
+}
+
+/* ---- in work ---- */
+
+haul_status partial_read_record(struct partial *f, struct leaf_map *ret_have, struct haul_digest *ret_digests)
+{
+	return leaf_record_read(&f->record, ret_have, ret_digests);
+}
+
+haul_status partial_zero_rest(struct partial *f, const struct leaf_map *have)
+{
+	uint64_t first, count;
+
+	for (uint64_t at = 0; leaf_map_run(have, false, at, &first, &count); at = first + count) {
+		off_t from = (off_t)(first * HAUL_LEAF_BYTES);
+		uint64_t len = count * HAUL_LEAF_BYTES;
+
+		if (len > f->size - (uint64_t)from)
+			len = f->size - (uint64_t)from;
+		if (fallocate(f->file.fd, FALLOC_FL_ZERO_RANGE, from, (off_t)len) < 0 &&
+		    fallocate(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, (off_t)len) < 0)
+			return haul_status_from_errno(errno);
+	}
+	return HAUL_OK;
+}
+
+haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)
+{
+	char name[RECORD_NAME_MAX];
+	struct stat st;
+	haul_status result;
+
+	if (fdatasync(f->file.fd) < 0 || fstat(f->file.fd, &st) < 0)
+		return haul_status_from_errno(errno);
+	if (!f->has_record) {
+		partial_record_name(f->name, name);
+		result = leaf_record_create(f->dir_fd, name, &f->source, st.st_ino, &f->record);
+		if (haul_failed(result))
+			return result;
+		f->has_record = true;
+	}
+	return leaf_record_append(&f->record, pieces, count);
+}
+
+void partial_drop_record(struct partial *f)
+{
+	char name[RECORD_NAME_MAX];
+
+	if (!f->has_record)
+		return;
+	f->has_record = false;
+	leaf_record_close(&f->record);
+	partial_record_name(f->name, name);
+	(void)unlinkat(f->dir_fd, name, 0);
+}
+
+void partial_keep(struct partial *f)
+{
+	if (!f->name[0])
+		return;
+	if (!f->is_kept || !f->has_record) {
+		partial_discard(f);
+		return;
+	}
+	leaf_record_close(&f->record);
+	if (f->file.fd >= 0)
+		(void)disk_file_close(&f->file);
+	partial_leave_spot(f);
+}
+
+/* ---- the directory ---- */
+
+void place_kept_open(struct place *p)
+{
+	if (p->haul_fd < 0 || !private_lock(p->haul_fd, LOCK_EX))
+		return;
+	p->kept_fd = private_directory(p->haul_fd, PLACE_KEPT_NAME);
+	if (p->kept_fd >= 0) {
+		(void)private_lock(p->kept_fd, LOCK_SH);
+		place_sweep_kept(p, time(NULL));
+		if (haul_failed(beneath_sync_directory(p->haul_fd, -1)) ||
+		    haul_failed(beneath_sync_directory(p->private_fd, p->sync_fd)))
+			haul_log(HAUL_LOG_WARNING, "what this job leaves unfinished may not outlive a loss of power");
+	}
+	(void)private_lock(p->haul_fd, LOCK_UN);
+}
+
+void place_kept_close(struct place *p)
+{
+	if (p->kept_fd < 0)
+		return;
+	if (private_lock(p->kept_fd, LOCK_EX | LOCK_NB)) /* the last job with it */
+		(void)unlinkat(p->haul_fd, PLACE_KEPT_NAME, AT_REMOVEDIR);
+	(void)close(p->kept_fd);
+	p->kept_fd = -1;
+}

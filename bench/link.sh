@@ -14,8 +14,8 @@
 #
 # Source and destination lie on a tmpfs, so no disk is in the way. Each round of a shape runs iperf3 with each number of
 # streams (8 s, the first 2 not counted), haul push and haul pull, in rotating order; before each, what TCP has learnt
-# is forgotten, and before each of haul's as much memory as is copied is touched (BENCHMARKING.md, "Method"). haul's time
-# is the whole command: connections, look-ups, growing windows and lanes included. Needs root.
+# is forgotten, and before each of haul's as much memory as is copied, and 4 GiB more, is touched (BENCHMARKING.md,
+# "Method"). haul's time is the whole command: connections, look-ups, growing windows and lanes included. Needs root.
 set -euo pipefail
 export LC_ALL=C
 
@@ -72,7 +72,7 @@ run_haul() {
 	local began ended
 	rm -rf "$work/near" && mkdir -p "$work/near"
 	find "$dst" -mindepth 1 -delete
-	"$bin/haul_touchmem" $((bytes / 1073741824 + 1)) >/dev/null || return 1
+	"$bin/haul_touchmem" $((bytes / 1073741824 + 5)) >/dev/null || return 1
 	began=$(date +%s%N)
 	haul_at_client copy --explain "${options[@]}" "$@" >"$work/run.log" 2>&1 || return 1
 	ended=$(date +%s%N)

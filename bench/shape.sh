@@ -62,6 +62,9 @@ shape_delayed() {
 		sleep 0.05
 	done
 	rm -f "$said"
+	# The queue is haul_tun_delay's; in the device's own nothing is to be lost while that waits for a core.
+	ip -n "$SHAPE_A" link set haul0 txqueuelen 5000
+	ip -n "$SHAPE_B" link set haul0 txqueuelen 5000
 }
 
 # 10 ms of the rate wait at most, as in a switch with a small buffer; the bucket holds what a timer's tick lets through.

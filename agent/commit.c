@@ -114,6 +114,15 @@ static bool still_may(const struct commit *c, const struct recv_entry *e)
 	return false;
 }
 
+/* Of a file that found no room the next run has use. */
+static void discard(struct recv_entry *e)
+{
+	if (e->code.code == HAUL_CODE_NO_SPACE || e->code.code == HAUL_CODE_QUOTA)
+		partial_keep(&e->partial);
+	else
+		partial_discard(&e->partial);
+}
+
 static haul_status give_name(struct commit *c, struct recv_entry *e)
 {
 	enum publish_rule rule = e->may_replace ? PUBLISH_REPLACE : PUBLISH_NO_REPLACE;
@@ -131,6 +140,8 @@ static haul_status give_name(struct commit *c, struct recv_entry *e)
 	case COMMIT_META:
 		return place_set_meta(c->cfg.place, e->path, &e->seen, &e->facts);
 	case COMMIT_DISCARD:
+		discard(e);
+		return HAUL_OK;
 	case COMMIT_PROBE:
 		partial_discard(&e->partial);
 		return HAUL_OK;
@@ -270,6 +281,29 @@ void commit_post(struct commit *c, struct recv_entry *e)
 {
 	e->mail.deliver = deliver_commit;
 	worker_post(&c->worker, &e->mail);
+}
+
+static void deliver_checkpoint(struct mail *m, void *ctx)
+{
+	struct checkpoint *cp = list_item(m, struct checkpoint, mail);
+	struct commit *c = ctx;
+	uint64_t since_ns = uv_hrtime();
+
+	if (cp->count)
+		cp->status = partial_checkpoint(cp->partial, cp->pieces, cp->count);
+	if (cp->is_last && haul_failed(cp->status))
+		partial_discard(cp->partial);
+	else if (cp->is_last)
+		partial_keep(cp->partial);
+	atomic_fetch_add(&c->sync_ns, uv_hrtime() - since_ns);
+	cp->mail.deliver = cp->done;
+	mail_post(c->cfg.main, &cp->mail);
+}
+
+void commit_checkpoint(struct commit *c, struct checkpoint *cp)
+{
+	cp->mail.deliver = deliver_checkpoint;
+	worker_post(&c->worker, &cp->mail);
 }
 
 void commit_flush(struct commit *c)

@@ -13,6 +13,20 @@
 
 #include "agent/recv_entry.h"
 
+/* A partial's leaves on their way to the medium and into its record. Taken by the thread, given back with `done`. */
+struct checkpoint {
+	struct mail mail;
+	struct receiver *receiver; /* held, like the next */
+	struct partial *partial;   /* what is posted for its entry later comes later */
+	uint64_t index;            /* of the entry */
+	uint32_t attempt;
+	bool is_last;              /* then the partial is closed and kept */
+	struct leaf_piece *pieces; /* owned */
+	size_t count;
+	haul_status status;
+	void (*done)(struct mail *m, void *ctx); /* main loop */
+};
+
 enum { COMMIT_GROUP_MIN = 1000, COMMIT_GROUP_MAX = 16384 };
 
 struct commit_config {
@@ -43,6 +57,8 @@ void commit_stop(struct commit *c); /* what was posted is done first */
 
 /* Post, with the next worker_send(). The entry is the thread's until on_committed. */
 void commit_post(struct commit *c, struct recv_entry *e);
+
+void commit_checkpoint(struct commit *c, struct checkpoint *cp);
 
 /* The same way: no more small files are on their way, so do not wait for a fuller group. */
 void commit_flush(struct commit *c);

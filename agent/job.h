@@ -46,6 +46,7 @@ struct job_totals {
 	uint64_t bytes_done;                 /* of `bytes`: nothing more to do for them */
 	uint64_t leaves_moved;               /* read and sent, written, or compared: that it goes on */
 	uint64_t bytes_sent;                 /* payload on the wire */
+	uint64_t bytes_resumed;              /* of files that went on: there since an earlier job */
 	bool scan_is_complete;               /* `entries`, `files`, `bytes` are final */
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
@@ -123,6 +124,7 @@ enum {
 	JOB_WINDOW_BYTES = 8 * 1024 * 1024, /* of MANIFEST frames */
 	JOB_BATCH_RECORDS = 1024,           /* of one message */
 	JOB_OPEN_FILES = 32,                /* big files in work at once */
+	JOB_HAD_LEAVES_MAX = 1 << 23,       /* of all files that a receiver goes on with: 8 TiB */
 };
 
 #endif

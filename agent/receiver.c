@@ -3,7 +3,7 @@
  *
  * Happy path: receiver_begin() grants credit; manifests come; entries go through store, lanes and commit to their
  * results; when the manifest has ended and no entry is left, the lanes finish; JOB_END both ways, equal roots, DONE
- * both ways. Any fault: lanes stop, the threads run empty, partials are dropped with the place, then on_end.
+ * both ways. Any fault: lanes stop, the threads run empty, partials are kept or dropped with the place, then on_end.
  */
 #include "agent/receiver_parts.h"
 
@@ -44,6 +44,9 @@ static void maybe_farewell(struct receiver *r)
 {
 	if (r->state != RECEIVER_STOPPING || r->in_threads || r->dir_ends || r->lanes.ended != r->lanes.started ||
 	    r->out_closed)
+		return;
+	receiver_keep_all(r);
+	if (r->in_threads)
 		return;
 	stop_threads(r);
 	r->out_closed = true;
@@ -312,6 +315,12 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 	return st;
 }
 
+/* What this job leaves unfinished is kept for the next. */
+static bool keeps(const struct receiver *r)
+{
+	return r->cfg.peer_id && r->job->verb == JOB_COPY && !(r->job->flags & (JOB_DRY_RUN | JOB_NO_SYNC));
+}
+
 static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 {
 	bool is_writing = r->job->verb == JOB_PROBE ? r->job->probe.is_to_disk
@@ -322,6 +331,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		st = place_open(r->cfg.root_fd, is_writing ? r->cfg.private_fd : -1, &r->place, fault);
 	if (haul_ok(st) && r->place)
 		place_set_owner(r->place, &r->cfg.owner);
+	if (haul_ok(st) && r->place && keeps(r))
+		place_keep(r->place, r->cfg.peer_id);
 	if (haul_ok(st))
 		st = open_root(r);
 	if (haul_ok(st))
@@ -345,6 +356,7 @@ haul_status receiver_new(const struct receiver_config *cfg, struct receiver **re
 	r->cpu_at_start_ms = process_cpu_ms();
 	list_init(&r->waiting);
 	list_init(&r->grants_due);
+	list_init(&r->haves_due);
 	set_up_lanes(r);
 	st = open_all(r, fault);
 	if (haul_failed(st)) {
@@ -376,7 +388,7 @@ void receiver_free(struct receiver *r)
 		return;
 	while ((e = index_map_remove_any(&r->entries))) {
 		put_back_mode(r, e);
-		partial_discard(&e->partial);
+		partial_keep(&e->partial);
 		recv_entry_free(e);
 	}
 	while (r->open_count)

@@ -21,7 +21,9 @@ struct receiver_config {
 	struct owner owner; /* of what arrives */
 	uint32_t umask;     /* taken off every mode; UINT32_MAX: nothing */
 	uint64_t rights;    /* certs/rights.h: what the sender may do here; all of them for a local user */
-	bool may_clone;     /* whole files may share their source's extents, unread, where it is known */
+	const uint8_t
+	    *peer_id;   /* the sender's device, 32 bytes, held: what stays unfinished is kept for it; NULL: not */
+	bool may_clone; /* whole files may share their source's extents, unread, where it is known */
 	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */
 	bool (*origin_of)(void *ctx, uint64_t index, struct entry_origin *ret_origin);
 	void *origin_ctx;
@@ -41,7 +43,7 @@ void receiver_writable(struct receiver *r);
 /* The rights of the sender have changed (server): counts for what is looked at from now on. */
 void receiver_set_rights(struct receiver *r, uint64_t rights);
 
-/* End it: partials are dropped, what is committed stays; on_end follows with this status. */
+/* End it: partials are kept or dropped, what is committed stays; on_end follows with this status. */
 void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault *fault);
 
 struct lane_set *receiver_lanes(struct receiver *r);

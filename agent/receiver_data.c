@@ -30,7 +30,7 @@ void receiver_next_files(struct receiver *r)
 	}
 }
 
-static void grant_soon(struct recv_entry *e)
+void receiver_grant_soon(struct recv_entry *e)
 {
 	e->phase = RECV_ARRIVING;
 	list_push_back(&e->receiver->grants_due, &e->link);
@@ -39,7 +39,7 @@ static void grant_soon(struct recv_entry *e)
 static void want_small(struct recv_entry *e)
 {
 	e->receiver->small_due++;
-	grant_soon(e);
+	receiver_grant_soon(e);
 }
 
 void receiver_on_looked(struct recv_entry *e)
@@ -135,11 +135,15 @@ void receiver_on_opened(struct recv_entry *e)
 	}
 	if (haul_ok(e->code)) {
 		explain_open(r, e);
-		grant_soon(e);
+		e->checkpoint_ns = uv_hrtime();
+		if (e->have.count && !e->compares_kept)
+			receiver_go_on(e);
+		else
+			receiver_grant_soon(e);
 		return;
 	}
 	e->outcome = OUTCOME_FAILED;
-	receiver_result(e);
+	receiver_drop_content(e);
 }
 
 /* ---- grants and wants ---- */
@@ -148,6 +152,8 @@ static enum grant_mode mode_of(const struct recv_entry *e)
 {
 	if (e->verdict == VERDICT_SMALL)
 		return GRANT_SMALL;
+	if (e->compares_kept)
+		return GRANT_DIGESTS;
 	if (e->verdict == VERDICT_BIG)
 		return e->partial.name[0] ? GRANT_WRITE : GRANT_DROP;
 	return e->after == AFTER_BYTES ? GRANT_BYTES : GRANT_DIGESTS;
@@ -188,6 +194,13 @@ static void want_granted(struct receiver *r, struct recv_entry *e)
 {
 	struct want w = { .entry = e->index, .attempt = e->attempt, .kind = WANT_WHOLE };
 
+	if (e->grant->mode == GRANT_WRITE && e->have.count) {
+		haul_status st = receiver_want_rest(e);
+
+		if (haul_failed(st))
+			receiver_fail(r, st, NULL);
+		return;
+	}
 	if (e->grant->mode == GRANT_DIGESTS)
 		w.kind = WANT_DIGESTS;
 	if (e->grant->mode == GRANT_BYTES) {
@@ -336,7 +349,7 @@ static haul_status put_leaves(struct recv_entry *e, const struct lane_report *re
 	return st;
 }
 
-static void tree_is_full(struct recv_entry *e)
+void receiver_tree_is_full(struct recv_entry *e)
 {
 	hash_tree_root(e->tree, &e->root);
 	e->has_root = true;
@@ -367,8 +380,9 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 		return;
 	}
 	out_ack(r, &a);
+	receiver_written(e, rep);
 	if (e->phase == RECV_ARRIVING && hash_tree_is_full(e->tree)) {
-		tree_is_full(e);
+		receiver_tree_is_full(e);
 		release(e, AFTER_COMMIT);
 	}
 }
@@ -402,7 +416,11 @@ static void all_compared(struct recv_entry *e)
 	bool is_verify = e->receiver->job->verb == JOB_VERIFY;
 	bool differs = e->first_bad != UINT64_MAX;
 
-	tree_is_full(e);
+	if (e->compares_kept) {
+		release(e, AFTER_KEPT);
+		return;
+	}
+	receiver_tree_is_full(e);
 	if (!differs && e->seen.size == e->facts.size && e->old.facts.size == e->facts.size) {
 		e->outcome = OUTCOME_PROVEN;
 		release(e, AFTER_RESULT);
@@ -442,6 +460,7 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 		receiver_entry_failed(e, st, false);
 		return;
 	}
+	receiver_compared_kept(e, rep);
 	for (uint32_t i = 0; i < rep->leaf_count; i++) {
 		if (rep->bad_leaves & 1u << i && rep->first_leaf + i < e->first_bad)
 			e->first_bad = rep->first_leaf + i;
@@ -501,8 +520,19 @@ static void packs_written(struct receiver *r, struct lane_report *rep)
 	}
 }
 
+/* The job stops: what has been written is kept with the rest of its file. */
+static void written_late(struct receiver *r, const struct lane_report *rep)
+{
+	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
+
+	if (e && !rep->bad_leaves)
+		receiver_note_late(e, rep);
+}
+
 static void on_running_report(struct receiver *r, struct lane_report *rep)
 {
+	if (r->state == RECEIVER_STOPPING && rep->type == LANE_WRITTEN)
+		written_late(r, rep);
 	if (r->state != RECEIVER_RUNNING)
 		return;
 	switch (rep->type) {

@@ -27,7 +27,7 @@ void receiver_commit(struct recv_entry *e, enum commit_kind kind)
 }
 
 /* A failed entry whose grant is gone: what has arrived of it goes too. */
-static void drop_content(struct recv_entry *e)
+void receiver_drop_content(struct recv_entry *e)
 {
 	if (e->partial.name[0])
 		receiver_commit(e, COMMIT_DISCARD);
@@ -55,7 +55,7 @@ void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here)
 		return;
 	}
 	list_remove(&e->link); /* its grant was due and has not gone out */
-	drop_content(e);
+	receiver_drop_content(e);
 }
 
 static void close_old(struct recv_entry *e)
@@ -115,7 +115,7 @@ void receiver_released(struct recv_entry *e)
 		return;
 	case AFTER_FAILURE:
 		close_old(e);
-		drop_content(e);
+		receiver_drop_content(e);
 		return;
 	case AFTER_CONTENT:
 		fetch_content(e);
@@ -127,6 +127,9 @@ void receiver_released(struct recv_entry *e)
 		return;
 	case AFTER_RESULT:
 		after_compare(e);
+		return;
+	case AFTER_KEPT:
+		receiver_fetch_rest(e);
 		return;
 	}
 }

@@ -31,6 +31,8 @@ void recv_entry_free(struct recv_entry *e)
 	dir_node_drop(e->node);
 	hash_tree_free(e->tree);
 	free(e->grant);
+	receiver_drop_have(e);
+	free(e->notes);
 	if (e->old.fd >= 0)
 		(void)disk_file_close(&e->old);
 	if (e->path)
@@ -118,6 +120,8 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 		.kind = me->kind, .mode = mode_to_keep(e->receiver, me), .size = me->size, .mtime = me->mtime
 	};
 	e->is_sparse = me->flags & ENTRY_SPARSE;
+	if (me->flags & ENTRY_HAS_SOURCE_ID)
+		memcpy(e->source_id, me->source_id, sizeof(e->source_id));
 	if (e->receiver->cfg.origin_of &&
 	    !e->receiver->cfg.origin_of(e->receiver->cfg.origin_ctx, me->index, &e->origin))
 		e->origin.at.path = NULL;

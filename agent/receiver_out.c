@@ -125,8 +125,7 @@ void receiver_release_due(struct receiver *r)
 		receiver_fail(r, st, NULL);
 }
 
-/* One message; false: the link is full, or the job has failed. */
-static bool say(struct receiver *r, const struct message *m)
+bool out_say(struct receiver *r, const struct message *m)
 {
 	struct haul_fault fault = { 0 };
 	haul_status st = control_link_send(r->job->link, m, &fault);
@@ -149,7 +148,7 @@ static void flush_wants(struct receiver *r)
 		size_t n = at_most(r->out.want_count, JOB_BATCH_RECORDS);
 		struct message m = { .type = MSG_WANT, .want = { r->out.wants, n } };
 
-		if (!say(r, &m))
+		if (!out_say(r, &m))
 			return;
 		wants_gone(r, n);
 	}
@@ -171,7 +170,7 @@ static void flush_results(struct receiver *r)
 		size_t n = result_batch(r), left = r->out.result_count - n;
 		struct message m = { .type = MSG_RESULT, .result = { r->out.results, n } };
 
-		if (!say(r, &m))
+		if (!out_say(r, &m))
 			return;
 		for (size_t i = 0; i < n; i++)
 			free(r->out.result_texts[i]);
@@ -187,7 +186,7 @@ static void flush_acks(struct receiver *r)
 		size_t n = at_most(r->out.ack_count, JOB_BATCH_RECORDS);
 		struct message m = { .type = MSG_ACK, .ack = { r->out.acks, n } };
 
-		if (!say(r, &m))
+		if (!out_say(r, &m))
 			return;
 		memmove(r->out.acks, r->out.acks + n, (r->out.ack_count - n) * sizeof(*r->out.acks));
 		r->out.ack_count -= n;
@@ -202,7 +201,7 @@ static void flush_credit(struct receiver *r)
 	if (r->manifest_ended ||
 	    (r->out.credit_records < JOB_WINDOW_RECORDS / 8 && r->out.credit_bytes < JOB_WINDOW_BYTES / 8))
 		return;
-	if (!say(r, &m))
+	if (!out_say(r, &m))
 		return;
 	r->out.credit_records = r->out.credit_bytes = 0;
 }
@@ -210,6 +209,7 @@ static void flush_credit(struct receiver *r)
 void receiver_flush(struct receiver *r)
 {
 	receiver_release_due(r);
+	receiver_tell_haves(r);
 	receiver_grant_due(r);
 	flush_wants(r);
 	flush_acks(r);

@@ -61,6 +61,10 @@ struct receiver {
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
+	struct list haves_due;  /* entries of which something is there: to be told before they are granted */
+	uint64_t had_leaves;    /* of the files of which something was there: the sender takes on no more */
+	bool kept_told;         /* --explain: that a file goes on */
+	bool has_kept;          /* the partials of a job that stops are with the commit thread, or were */
 	unsigned in_threads;    /* entries with store or commit */
 	unsigned dir_ends;      /* with the store */
 	struct receiver_out out;
@@ -98,9 +102,25 @@ void receiver_on_report(void *owner, struct lane_report *report);
 void receiver_failures(struct receiver *r, const struct msg_failed *m);
 void receiver_release_failed(struct recv_entry *e); /* the lanes let go of it, then it fails */
 
+void receiver_grant_soon(struct recv_entry *e);
+void receiver_tree_is_full(struct recv_entry *e);
+
+/* receiver_kept.c */
+void receiver_go_on(struct recv_entry *e);    /* opened, with leaves that are there: tell them, then want the others */
+void receiver_tell_haves(struct receiver *r); /* as far as the link takes it */
+haul_status receiver_want_rest(struct recv_entry *e); /* WANT for what is not there */
+void receiver_compared_kept(struct recv_entry *e, const struct lane_report *rep);
+void receiver_fetch_rest(struct recv_entry *e); /* all compared, and released */
+void receiver_written(struct recv_entry *e, const struct lane_report *rep);
+void receiver_note_late(struct recv_entry *e, const struct lane_report *rep); /* the job is stopping */
+void receiver_keep_all(struct receiver *r);                                   /* nothing is with a lane any more */
+void receiver_drop_have(struct recv_entry *e);
+
 /* receiver_finish.c */
 void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);
 void receiver_released(struct recv_entry *e);
+void receiver_drop_content(
+    struct recv_entry *e); /* a failed one whose grant is gone: what has arrived of it goes too */
 void receiver_commit(struct recv_entry *e, enum commit_kind kind);
 void receiver_on_committed(struct recv_entry *e);
 void receiver_result(struct recv_entry *e); /* the end of an entry; it may be freed */
@@ -114,6 +134,7 @@ void out_result(struct receiver *r, const struct entry_result *result, char *tex
 void out_ack(struct receiver *r, const struct ack *a);
 void out_release(struct receiver *r, struct grant *g);
 void receiver_release_due(struct receiver *r); /* tell the lanes what they are to let go of; also before the flush */
+bool out_say(struct receiver *r, const struct message *m); /* one message; false: the link is full, or the job failed */
 void receiver_flush(struct receiver *r);
 bool receiver_out_is_empty(const struct receiver *r);
 

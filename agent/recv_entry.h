@@ -5,6 +5,7 @@
  *     |------> COMMITTING (link, metadata, directory: when all in it is settled)
  *     +------> WAITING --turn--> OPENING --granted--> ARRIVING --all there--> RELEASING --> COMMITTING --> RESULT_READY
  *                                                        +--differs: WAITING again, or the bytes of one leaf (verify)
+ *                                                        +--kept leaves compared: OPENING again, for the others
  *  A failure in any of them ends in RELEASING (if granted), then COMMITTING as a discard (if there is a partial).
  *
  * Belongs to the main loop; while LOOKING, OPENING and COMMITTING it is the store's or the commit thread's.
@@ -40,7 +41,7 @@ enum commit_kind {
 };
 
 /* What follows when every lane has released the grant. */
-enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT };
+enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT, AFTER_KEPT };
 
 struct receiver;
 struct store;
@@ -109,6 +110,17 @@ struct recv_entry {
 	uint64_t leaves_left;
 	uint64_t first_bad; /* verify and checksum: first leaf that differs; UINT64_MAX: none */
 	unsigned repairs;   /* times something of it had to be asked for again */
+	/* a kept partial (receiver_kept.c) */
+	uint8_t source_id[SOURCE_ID_BYTES]; /* of the state that is announced; zeros: none */
+	bool compares_kept;                 /* it is of another source: its leaves are compared first */
+	struct leaf_map have;               /* leaves that are there, until the others are wanted; else closed */
+	struct haul_digest *digests;        /* owned, with `have`: theirs */
+	uint64_t told_to;                   /* HAVE has been said up to this leaf */
+	struct leaf_piece *notes;           /* owned; written and not yet with a checkpoint */
+	size_t note_count, note_cap;
+	uint64_t noted_leaves;
+	uint64_t checkpoint_ns; /* when the last one was posted, or the partial opened */
+	bool checkpoint_runs;
 	/* the result */
 	enum entry_outcome outcome;
 	haul_status code;

@@ -173,6 +173,9 @@ void sender_message(struct sender *s, const struct message *m)
 	case MSG_RESULT:
 		sender_results(s, &m->result);
 		break;
+	case MSG_HAVE:
+		sender_have(s, &m->digests);
+		break;
 	case MSG_ACK:
 		break; /* progress of the receiver; what counts here is the result */
 	case MSG_JOB_END:
@@ -184,7 +187,7 @@ void sender_message(struct sender *s, const struct message *m)
 		on_done(s);
 		break;
 	default:
-		sender_fail(s, HAUL_UNSUPPORTED, NULL); /* BASIS, HAVE: not offered in HELLO by this version */
+		sender_fail(s, HAUL_UNSUPPORTED, NULL); /* BASIS: not offered in HELLO by this version */
 		break;
 	}
 }

@@ -4,6 +4,8 @@
  */
 #include "agent/sender_parts.h"
 
+#include "engine/base/bytes.h"
+
 #include "peer-protocol/codec.h"
 
 #include <stdlib.h>
@@ -20,6 +22,27 @@ static struct text name_of(const char *path)
 	const char *name = slash ? slash + 1 : path;
 
 	return (struct text){ name, strlen(name) };
+}
+
+/*
+ * The state of a file, by inode and ctime: whatever changes it changes that. Not the file system: a copy of a disk
+ * holds the same files. Where ctime is rounded (FAT to 10 ms, others to seconds) a change may hide: no id.
+ */
+static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
+{
+	enum { FINE_NS = 10 * 1000 * 1000 };
+	uint8_t data[24];
+	struct bytes b = bytes_of(data, sizeof(data));
+	struct haul_digest id;
+
+	if (facts->kind != ENTRY_FILE || facts->size <= HAUL_LEAF_BYTES || facts->ctime.nsec % FINE_NS == 0)
+		return;
+	bytes_put_uint(&b, facts->inode, 8);
+	bytes_put_uint(&b, (uint64_t)facts->ctime.sec, 8);
+	bytes_put_uint(&b, facts->ctime.nsec, 8);
+	leaf_digest(data, sizeof(data), &id);
+	memcpy(e->source_id, id.bytes, sizeof(e->source_id));
+	e->flags |= ENTRY_HAS_SOURCE_ID;
 }
 
 static void entry_record(const struct scanned *i, struct manifest_record *ret_record)
@@ -43,6 +66,7 @@ static void entry_record(const struct scanned *i, struct manifest_record *ret_re
 			   .flags = i->facts.kind == ENTRY_FILE && allocated < i->facts.size ? ENTRY_SPARSE : 0,
 			   .link_target = { i->link_target, i->link_target_len } },
 	};
+	source_id(&i->facts, &ret_record->entry);
 }
 
 static void dir_end_record(const struct scanned *i, struct manifest_record *ret_record)

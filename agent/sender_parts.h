@@ -33,6 +33,8 @@ struct send_entry {
 	struct entry_time opened_ctime; /* of the file when its content was first opened */
 	bool is_open;                   /* counted in open_files */
 	bool was_sent;                  /* content went out, not only digests */
+	bool has_told;                  /* leaves of it are there from an earlier job: the receiver's HAVE */
+	bool is_telling;                /* HAVEs of the attempt that the next WANT begins */
 	uint64_t leaves_left;           /* of the attempt being read */
 	unsigned wants_due;             /* wished for and not yet all sent */
 };
@@ -80,6 +82,7 @@ struct sender {
 	size_t failure_count;
 	struct job_digest *digest;
 	struct job_totals totals;
+	uint64_t had_leaves; /* of the files that the receiver has told something of: bounds their trees */
 	uint64_t cpu_at_start_ms;
 	haul_status why;
 	struct haul_fault fault;
@@ -106,6 +109,9 @@ void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
 void sender_entry_closed(struct sender *s, struct send_entry *e); /* its file is no longer in work */
 void sender_flush_failures(struct sender *s);
 void send_open_free(struct send_open *o);
+
+/* sender_have.c */
+void sender_have(struct sender *s, const struct msg_digests *m);
 
 /* sender_result.c */
 void sender_results(struct sender *s, const struct msg_result *m);

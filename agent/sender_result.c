@@ -65,8 +65,9 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .facts = &e->facts,
 				      .is_committed =
 					  r->flags & RESULT_COMMITTED && r->changes & (CHANGE_CREATED | CHANGE_CONTENT),
-				      .is_equal =
-					  e->has_root && r->flags & RESULT_HAS_ROOT && digest_equal(&r->root, &e->root),
+				      .is_equal = !e->has_told && /* then not all of it was read here */
+						  e->has_root && r->flags & RESULT_HAS_ROOT &&
+						  digest_equal(&r->root, &e->root),
 				      .detail = r->detail.at,
 				      .detail_len = r->detail.len };
 
@@ -111,6 +112,8 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 	if (haul_failed(st))
 		return st;
 	(void)index_map_remove(&s->window, r->entry);
+	if (e->has_told)
+		s->had_leaves -= leaf_count(e->facts.size);
 	sender_entry_closed(s, e);
 	tell(s, e, r);
 	send_entry_free(e);

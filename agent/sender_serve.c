@@ -199,6 +199,8 @@ static void on_opened(uv_work_t *work, int status)
 		e->was_opened = true;
 	} else if (haul_ok(st) && e && !entry_time_equal(&e->opened_ctime, &o->file.facts.ctime))
 		st = HAUL_CHANGED; /* a repaired leaf must be of the same state as its neighbours */
+	if (haul_ok(st) && e && e->has_told && !entry_time_equal(&e->facts.ctime, &o->file.facts.ctime))
+		st = HAUL_CHANGED; /* and so must what is there since an earlier job */
 	if (haul_ok(st) && s->state == SENDER_RUNNING && e) {
 		explain_open(s, o);
 		st = queue_file(s, o);
@@ -363,6 +365,7 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 		e->leaves_left = 0; /* reports of the last one count no more */
 	e->attempt = w->attempt;
 	e->was_sent = e->was_sent || w->kind == WANT_WHOLE;
+	e->is_telling = false;
 	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
 		return want_small(s, e, pack);
 	return want_big(s, e, w);

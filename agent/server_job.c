@@ -167,6 +167,7 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 	struct receiver_config cfg = { .root_fd = j->root_fd,
 				       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
 				       .rights = j->rights,
+				       .peer_id = s->device_id,
 				       .owner = { j->found.own_uid, j->found.own_gid },
 				       .umask = j->found.umask };
 

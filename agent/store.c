@@ -358,14 +358,72 @@ void store_look(struct store *s, struct recv_entry *e)
 
 /* ---- opening what a verdict needs ---- */
 
-static void open_content(struct store *s, struct recv_entry *e)
+static haul_status have_open(struct recv_entry *e)
 {
-	const struct partial_config cfg = { .size = e->facts.size, .direct = s->cfg.direct, .is_sparse = e->is_sparse };
+	uint64_t leaves = leaf_count(e->facts.size);
+
+	e->digests = calloc((size_t)leaves, sizeof(*e->digests));
+	return e->digests && leaf_map_open(&e->have, leaves) ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+/* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
+static haul_status take_up(struct recv_entry *e)
+{
 	haul_status st;
 
-	if (store_clone(s, e))
-		return;
+	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW)
+		return HAUL_OK;
+	st = have_open(e);
+	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
+	if (haul_failed(st) || e->compares_kept)
+		return st;
+	st = partial_read_record(&e->partial, &e->have, e->digests);
+	return haul_ok(st) ? partial_zero_rest(&e->partial, &e->have) : st;
+}
+
+static void have_close(struct recv_entry *e)
+{
+	leaf_map_close(&e->have);
+	free(e->digests);
+	e->digests = NULL;
+	e->compares_kept = false;
+}
+
+static haul_status open_partial(struct store *s, struct recv_entry *e)
+{
+	struct leaf_source source = { .size = e->facts.size, .mtime = e->facts.mtime };
+	struct partial_config cfg = { .size = e->facts.size,
+				      .direct = s->cfg.direct,
+				      .is_sparse = e->is_sparse,
+				      .source = &source,
+				      .starts_anew = s->cfg.flags & JOB_RESTART };
+	haul_status st;
+
+	memcpy(source.id, e->source_id, sizeof(source.id));
 	st = partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
+	if (haul_failed(st))
+		return st;
+	st = take_up(e);
+	if (haul_ok(st) || st.code == HAUL_CODE_NO_MEMORY)
+		return st;
+	/* What is kept cannot be used: without it, then. */
+	have_close(e);
+	partial_discard(&e->partial);
+	cfg.starts_anew = true;
+	return partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
+}
+
+/* For the second time, when what was kept has been compared: what differs is fetched onto zeros. */
+static void open_content(struct store *s, struct recv_entry *e)
+{
+	haul_status st;
+
+	if (e->partial.name[0])
+		st = partial_zero_rest(&e->partial, &e->have);
+	else if (store_clone(s, e))
+		return;
+	else
+		st = open_partial(s, e);
 	if (haul_failed(st))
 		e->code = st;
 }

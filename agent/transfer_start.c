@@ -398,6 +398,7 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 	struct receiver_config cfg = { .rights = UINT64_MAX, .owner = OWNER_NONE, .umask = UINT32_MAX };
 	haul_status st;
 
+	cfg.peer_id = t->device_id;
 	transfer_fill_config(t, m, &cfg.job);
 	if (t->is_push) {
 		st = t->scan_sources ? HAUL_OK : transfer_open_sources(t);

@@ -27,7 +27,7 @@ bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b)
 {
 	static const uint8_t none[LEAF_RECORD_ID_BYTES];
 
-	return a->size == b->size && a->mtime.sec == b->mtime.sec && a->mtime.nsec == b->mtime.nsec &&
+	return a->size == b->size && entry_time_equal(&a->mtime, &b->mtime) &&
 	       memcmp(a->id, b->id, sizeof(a->id)) == 0 && memcmp(a->id, none, sizeof(none)) != 0;
 }
 

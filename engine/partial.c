@@ -246,8 +246,10 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync, struct haul_fault *fault)
 {
 	int fd = f->file.fd;
-	haul_status st = ftruncate(fd, (off_t)f->size) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+	haul_status st = f->lost;
 
+	if (haul_ok(st) && ftruncate(fd, (off_t)f->size) < 0)
+		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
 		st = owner_give(fd, &f->owner);
 	if (haul_ok(st))

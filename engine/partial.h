@@ -77,6 +77,7 @@ struct partial {
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
 	/* kept ones alone */
 	bool is_kept, has_record;
+	haul_status lost; /* a sync failed: nothing of it can be trusted */
 	enum partial_found found;
 	struct leaf_source source;
 	struct leaf_record record; /* owned, with has_record */

@@ -229,8 +229,10 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 	struct stat st;
 	haul_status result;
 
-	if (fdatasync(f->file.fd) < 0 || fstat(f->file.fd, &st) < 0)
-		return haul_status_from_errno(errno);
+	if (fdatasync(f->file.fd) < 0 || fstat(f->file.fd, &st) < 0) {
+		f->lost = haul_status_from_errno(errno);
+		return f->lost;
+	}
 	if (!f->has_record) {
 		partial_record_name(f->name, name);
 		result = leaf_record_create(f->dir_fd, name, &f->source, st.st_ino, &f->record);

@@ -2,7 +2,7 @@
 #include "peer-protocol/layout.h"
 
 #define JOB_FLAGS_ALL                                                                                                  \
-	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK)
+	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK | JOB_RESTART)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 

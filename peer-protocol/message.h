@@ -189,6 +189,7 @@ enum job_flags {
 	JOB_EXACT = 1 << 4,   /* verify: metadata and surplus entries count as differences */
 	JOB_NOTES = 1 << 5,   /* the server tells its choices in NOTEs */
 	JOB_TO_DISK = 1 << 6, /* probe: push: written into the share's private directory; pull: read from the source */
+	JOB_RESTART = 1 << 7, /* what an earlier job has left of its files is not gone on with */
 };
 
 /* What of JOB the user fixed: the server cuts it to its limits, not to what it would have chosen. */

@@ -1,0 +1,57 @@
+/*
+ * What the receiver has of a file since an earlier job: the digests of those leaves go into the file's tree as if they
+ * had been read, and only the others are wanted. It was told the file's source id with the manifest, and says HAVE only
+ * for the very state that the id stands for, or for leaves that it has compared with ours in this job.
+ */
+#include "agent/sender_parts.h"
+
+/* A peer that tells one leaf of each group makes us hold that group: no more than 128 MiB of them. */
+static haul_status take_on(struct sender *s, struct send_entry *e)
+{
+	uint64_t leaves = leaf_count(e->facts.size);
+
+	if (!e->has_told && leaves > JOB_HAD_LEAVES_MAX - s->had_leaves)
+		return HAUL_TOO_BIG;
+	hash_tree_free(e->tree);
+	e->has_root = false;
+	e->tree = hash_tree_new(leaves);
+	if (!e->tree)
+		return HAUL_NO_MEMORY;
+	if (!e->has_told)
+		s->had_leaves += leaves;
+	e->has_told = e->is_telling = e->was_sent = true;
+	return HAUL_OK;
+}
+
+static haul_status put_told(struct sender *s, struct send_entry *e, const struct msg_digests *m)
+{
+	uint64_t leaves = leaf_count(e->facts.size);
+	haul_status st = HAUL_OK;
+
+	if (e->facts.kind != ENTRY_FILE || m->first_leaf >= leaves || m->digest_count > leaves - m->first_leaf)
+		return HAUL_BAD_MOVE;
+	if (!e->is_telling)
+		st = take_on(s, e);
+	for (size_t i = 0; i < m->digest_count && haul_ok(st); i++)
+		st = hash_tree_put(e->tree, m->first_leaf + i, &m->digests[i]);
+	s->totals.bytes_resumed += m->digest_count * HAUL_LEAF_BYTES;
+	if (haul_ok(st) && hash_tree_is_full(e->tree) && !e->has_root) {
+		hash_tree_root(e->tree, &e->root);
+		e->has_root = true;
+	}
+	return st;
+}
+
+void sender_have(struct sender *s, const struct msg_digests *m)
+{
+	struct send_entry *e = index_map_get(&s->window, m->entry);
+	struct haul_fault fault = { 0 };
+	haul_status st = e ? HAUL_OK : HAUL_NOT_ANNOUNCED;
+
+	if (haul_ok(st) && e->has_failed)
+		return; /* crossed with our FAILED */
+	if (haul_ok(st))
+		st = put_told(s, e, m);
+	if (haul_failed(st))
+		sender_fail(s, haul_fault_set(&fault, st, "the peer has what it was not offered"), &fault);
+}

@@ -184,7 +184,7 @@ static const struct bound bounds[] = {
 	BAD("JOB minimal", "4", NUMBER, 64),
 	BAD("JOB probe", "2", NUMBER, 1),
 	BAD("JOB probe", "2", NUMBER, 4),
-	LIMIT("JOB probe", "4", NUMBER, 127),
+	LIMIT("JOB probe", "4", NUMBER, 255),
 	BAD("JOB probe", "6", PATH_LEN, 3),
 	LIMITS("JOB probe", "16", NUMBER, MIB, UINT64_C(1) << 35),
 	BAD("JOB probe", "16", NUMBER, 0),

@@ -324,7 +324,7 @@ static int job_root_reserved(struct evil *e)
 
 static int job_unknown_flag(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 128, 1, MIB, 0 });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 256, 1, MIB, 0 });
 }
 
 static int job_unknown_verb(struct evil *e)

@@ -23,10 +23,11 @@ setup() {
 	snapshot "$T/outside" >"$T/outside.before"
 }
 
-# Cases one by one; what went wrong is collected.
+# Cases one by one, none of which goes on with what another has left; what went wrong is collected.
 evil() {
 	local name bad=0
 	for name in "$@"; do
+		forget_kept "$SHARE"
 		timeout -k 5 60 "$EVIL" client "$A" "$C" "$AGENT_PORT" "$SHARE" "$name" >"$T/evil.out" 2>"$T/evil.err" && continue
 		echo "case $name:"
 		cat "$T/evil.out" "$T/evil.err"
@@ -42,6 +43,7 @@ all_is_well() {
 	check "$(cat "$SHARE/good/file")" = good
 	expect 0 haul verify "$T/good" nas:inbox/good
 	snapshot "$T/outside" | diff "$T/outside.before" -
+	forget_kept "$SHARE"
 	no_leftovers "$SHARE"
 }
 
@@ -125,5 +127,6 @@ lied_to() {
 	done < <("$EVIL" servers)
 	check $bad = 0
 	snapshot "$T/outside" | diff "$T/outside.before" -
+	forget_kept "$T/landing"
 	no_leftovers "$T/landing"
 }

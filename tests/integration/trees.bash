@@ -59,6 +59,12 @@ snapshot() {
 # Files under real names: what lies in haul's own working directory, or is called like a partial, does not count.
 real_files() { find "$1" \( -name .haul -o -name '.haul.*' \) -prune -o -type f -print; }
 
+# forget_kept DIR: drop what broken transfers have left for the next one of their kind to go on with.
+forget_kept() {
+	rm -f "$1"/.haul/partials/*
+	rmdir "$1/.haul/partials" "$1/.haul" 2>/dev/null || true
+}
+
 # no_leftovers DIR: nothing of haul's own is left once no job runs.
 no_leftovers() {
 	local left

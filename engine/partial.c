@@ -58,6 +58,8 @@ haul_status partial_find_spot(struct place *p, const struct place_parent *at, st
 
 void partial_leave_spot(struct partial *f)
 {
+	if (f->is_kept && f->lock_fd >= 0)
+		(void)close(f->lock_fd);
 	if (f->owns_dir)
 		(void)close(f->dir_fd);
 	free(f->beside);
@@ -243,6 +245,14 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 	return st;
 }
 
+/* It is closed before it gets its name: until then no other job may take it, or sweep it away. */
+static haul_status hold_lock(struct partial *f)
+{
+	if (f->is_kept && f->lock_fd < 0)
+		f->lock_fd = fcntl(f->file.fd, F_DUPFD_CLOEXEC, 3);
+	return f->is_kept && f->lock_fd < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+}
+
 haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync, struct haul_fault *fault)
 {
 	int fd = f->file.fd;
@@ -256,6 +266,8 @@ haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bo
 		st = meta_apply(fd, meta, true);
 	if (haul_ok(st) && sync)
 		st = sync_file(fd);
+	if (haul_ok(st))
+		st = hold_lock(f);
 	if (haul_ok(st)) {
 		st = disk_file_close(&f->file);
 		f->file.fd = -1;
@@ -293,12 +305,12 @@ haul_status partial_publish(struct place *p, struct partial *f, const char *path
 
 	if (haul_failed(st))
 		return st;
+	partial_drop_record(f); /* after the rename the name in the private directory may be another job's */
 	if (give_name(f, at.dir_fd, at.name, rule) < 0) {
 		st = haul_status_from_errno(errno);
 	} else {
 		if (place_parent_is_elsewhere(p, &at))
 			st = beneath_sync_directory(at.dir_fd, -1);
-		partial_drop_record(f);
 		partial_leave_spot(f);
 	}
 	place_parent_put(&at);
@@ -318,12 +330,12 @@ void partial_discard(struct partial *f)
 {
 	if (!f->name[0])
 		return;
-	if (f->file.fd >= 0)
-		(void)disk_file_close(&f->file);
+	partial_drop_record(f);
 	if (f->beside)
 		unlink_beside(f);
 	else
 		(void)unlinkat(f->dir_fd, f->name, 0);
-	partial_drop_record(f);
+	if (f->file.fd >= 0) /* with it goes the lock, and the name may be another job's */
+		(void)disk_file_close(&f->file);
 	partial_leave_spot(f);
 }

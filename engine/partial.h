@@ -81,6 +81,7 @@ struct partial {
 	enum partial_found found;
 	struct leaf_source source;
 	struct leaf_record record; /* owned, with has_record */
+	int lock_fd; /* owned, -1: a second handle that holds the lock from partial_finish() until it has its name */
 };
 
 struct partial_config {

@@ -58,7 +58,7 @@ static haul_status find_kept_spot(struct place *p, const struct place_parent *at
 	if (haul_failed(st))
 		return st;
 	place_parent_traits(at, &target);
-	*ret_partial = (struct partial){ .file = { .fd = -1 }, .owner = p->owner, .is_kept = true };
+	*ret_partial = (struct partial){ .file = { .fd = -1 }, .owner = p->owner, .is_kept = true, .lock_fd = -1 };
 	if (job_directory_will_do(p, &target) && p->kept_fd >= 0) {
 		ret_partial->dir_fd = p->kept_fd;
 		(void)snprintf(ret_partial->name, sizeof(ret_partial->name), "%s" PARTIAL_SUFFIX, hex);
@@ -80,14 +80,6 @@ static bool is_private(const struct stat *st)
 	return st->st_uid == geteuid() && (st->st_mode & 07777) == 0600;
 }
 
-static bool is_named(const struct partial *f, const struct stat *open)
-{
-	struct stat named;
-
-	return fstatat(f->dir_fd, f->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open->st_ino &&
-	       named.st_dev == open->st_dev;
-}
-
 /* One of ours that is of no use any more; the name is free then. */
 static bool remove_stale(const struct partial *f)
 {
@@ -98,15 +90,24 @@ static bool remove_stale(const struct partial *f)
 	return unlinkat(f->dir_fd, f->name, 0) == 0;
 }
 
-/* Open and locked, or -1. A sweep may have removed it between the two. */
+/* One that was finished may be read-only; it is only to be removed. */
+static int open_or_make(const struct partial *f)
+{
+	enum { FLAGS = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+	int fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | FLAGS, 0600);
+
+	return fd < 0 && errno == EACCES ? openat(f->dir_fd, f->name, O_RDONLY | FLAGS) : fd;
+}
+
+/* Open and locked, or -1. A sweep may have removed it between the two; what it is, is looked at under the lock. */
 static int open_locked(const struct partial *f, struct stat *ret_st)
 {
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
-		int fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-		bool is_usable = fd >= 0 && fstat(fd, ret_st) == 0 && partial_is_ours(f->owns_dir, ret_st) &&
-				 private_lock(fd, LOCK_EX | LOCK_NB);
+		int fd = open_or_make(f);
+		bool is_usable = fd >= 0 && private_lock(fd, LOCK_EX | LOCK_NB) && fstat(fd, ret_st) == 0 &&
+				 partial_is_ours(f->owns_dir, ret_st);
 
-		if (is_usable && is_named(f, ret_st)) {
+		if (is_usable && is_still_named(f->dir_fd, f->name, fd)) {
 			if (is_private(ret_st))
 				return fd;
 			is_usable = remove_stale(f);
@@ -119,23 +120,37 @@ static int open_locked(const struct partial *f, struct stat *ret_st)
 	return -1;
 }
 
-/* What an earlier job has left: nothing, something of the same source, something else. */
-static void find_record(struct partial *f, const struct stat *st, const struct partial_config *cfg)
+/* Before the data goes: the other way round a loss of power could leave the record alone. */
+static haul_status forget_record(const struct partial *f, const char *name)
+{
+	if (unlinkat(f->dir_fd, name, 0) == 0)
+		return beneath_sync_directory(f->dir_fd, -1);
+	return errno == ENOENT ? HAUL_OK : HAUL_UNSUPPORTED;
+}
+
+/*
+ * What an earlier job has left: nothing, something of the same source, something else. A record that does not count
+ * goes at once: when its inode comes back it would speak of a partial that it knows nothing of.
+ *
+ * HAUL_UNSUPPORTED   something that is no file stands in the place of the record.
+ */
+static haul_status find_record(struct partial *f, const struct stat *st, const struct partial_config *cfg)
 {
 	char name[RECORD_NAME_MAX];
 	struct leaf_source of;
 
-	f->found = PARTIAL_NEW;
 	partial_record_name(f->name, name);
-	if (st->st_size == 0 || haul_failed(leaf_record_open(f->dir_fd, name, st->st_ino, &of, &f->record)))
-		return;
-	f->has_record = true;
-	if (cfg->starts_anew)
-		partial_drop_record(f);
-	else if (leaf_source_equal(&of, cfg->source) && (uint64_t)st->st_size == cfg->size)
+	f->has_record = st->st_size > 0 && !cfg->starts_anew &&
+			haul_ok(leaf_record_open(f->dir_fd, name, st->st_ino, &of, &f->record));
+	if (!f->has_record) {
+		f->found = PARTIAL_NEW;
+		return forget_record(f, name);
+	}
+	if (leaf_source_equal(&of, cfg->source) && (uint64_t)st->st_size == cfg->size)
 		f->found = PARTIAL_OF_SAME;
 	else
 		f->found = PARTIAL_OF_OTHER;
+	return HAUL_OK;
 }
 
 /* The old leaves stay where they are until they are compared; nothing is recorded of them any more. */
@@ -157,9 +172,10 @@ static haul_status begin_anew(struct partial *f, int fd, const struct stat *st)
 static haul_status prepare(struct partial *f, int fd, const struct stat *st, const struct partial_config *cfg,
 			   struct haul_fault *fault)
 {
-	haul_status result = HAUL_OK;
+	haul_status result = find_record(f, st, cfg);
 
-	find_record(f, st, cfg);
+	if (haul_failed(result))
+		return result;
 	if (f->found == PARTIAL_NEW && st->st_size > 0 && ftruncate(fd, 0) < 0)
 		return haul_status_from_errno(errno);
 	if (f->found == PARTIAL_OF_OTHER)
@@ -191,8 +207,8 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 	}
 	result = prepare(&f, fd, &st, cfg, fault);
 	if (haul_failed(result)) {
-		(void)close(fd);
 		partial_discard(&f);
+		(void)close(fd);
 		return result;
 	}
 	*ret_partial = f;
@@ -206,21 +222,63 @@ haul_status partial_read_record(struct partial *f, struct leaf_map *ret_have, st
 	return leaf_record_read(&f->record, ret_have, ret_digests);
 }
 
+/* 0, or the error. */
+static int make_zero(int fd, int how, off_t from, off_t len)
+{
+	int failed;
+
+	do {
+		failed = fallocate(fd, how, from, len);
+	} while (failed && errno == EINTR);
+	return failed ? errno : 0;
+}
+
+/* For file systems that can do neither (ramfs, older NFS). Through a handle of its own: the file's may be direct. */
+static haul_status write_zeros(const struct partial *f, off_t from, uint64_t len)
+{
+	static const uint8_t zeros[64 * 1024];
+	int fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	haul_status st = HAUL_OK;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	while (len > 0 && haul_ok(st)) {
+		ssize_t n = pwrite(fd, zeros, len < sizeof(zeros) ? (size_t)len : sizeof(zeros), from);
+
+		if (n > 0) {
+			from += n;
+			len -= (uint64_t)n;
+		} else if (n == 0 || errno != EINTR) {
+			st = haul_status_from_errno(n < 0 ? errno : EIO);
+		}
+	}
+	if (close(fd) < 0 && haul_ok(st))
+		st = haul_status_from_errno(errno);
+	return st;
+}
+
+static haul_status zero_range(const struct partial *f, off_t from, uint64_t len)
+{
+	int err = make_zero(f->file.fd, FALLOC_FL_ZERO_RANGE, from, (off_t)len);
+
+	if (err)
+		err = make_zero(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, (off_t)len);
+	if (err == EOPNOTSUPP || err == ENOSYS)
+		return write_zeros(f, from, len);
+	return err ? haul_status_from_errno(err) : HAUL_OK;
+}
+
 haul_status partial_zero_rest(struct partial *f, const struct leaf_map *have)
 {
+	haul_status st = HAUL_OK;
 	uint64_t first, count;
 
-	for (uint64_t at = 0; leaf_map_run(have, false, at, &first, &count); at = first + count) {
-		off_t from = (off_t)(first * HAUL_LEAF_BYTES);
-		uint64_t len = count * HAUL_LEAF_BYTES;
+	for (uint64_t at = 0; haul_ok(st) && leaf_map_run(have, false, at, &first, &count); at = first + count) {
+		uint64_t from = first * HAUL_LEAF_BYTES, len = count * HAUL_LEAF_BYTES;
 
-		if (len > f->size - (uint64_t)from)
-			len = f->size - (uint64_t)from;
-		if (fallocate(f->file.fd, FALLOC_FL_ZERO_RANGE, from, (off_t)len) < 0 &&
-		    fallocate(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, (off_t)len) < 0)
-			return haul_status_from_errno(errno);
+		st = zero_range(f, (off_t)from, len < f->size - from ? len : f->size - from);
 	}
-	return HAUL_OK;
+	return st;
 }
 
 haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)

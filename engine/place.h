@@ -123,6 +123,9 @@ bool partial_is_ours(bool in_target, const struct stat *st);
 /* Give an open file its size, and the room for it unless it is sparse or in memory. */
 HAUL_MUST_USE haul_status partial_make_room(int fd, uint64_t size, bool is_sparse);
 
+/* Whether an open file still has that name. */
+bool is_still_named(int dir_fd, const char *name, int fd);
+
 /* Forget where it lay, without touching the file. */
 void partial_leave_spot(struct partial *f);
 

@@ -74,16 +74,15 @@ int private_directory(int dir_fd, const char *name)
 	return -1;
 }
 
-/* Whether `.haul/` is still the directory that we have open: the last job may have removed it meanwhile. */
-static bool still_stands(int private_fd, int fd)
+bool is_still_named(int dir_fd, const char *name, int fd)
 {
 	struct stat named, open;
 
-	return fstatat(private_fd, PLACE_PRIVATE_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &open) == 0 &&
+	return fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &open) == 0 &&
 	       named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
-/* `.haul/`, open and locked; -1 where it cannot be had. */
+/* `.haul/`, open and locked; -1 where it cannot be had. The last job may have removed it between the two. */
 static int open_locked(int private_fd)
 {
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
@@ -93,7 +92,7 @@ static int open_locked(int private_fd)
 			continue;
 		if (fd < 0)
 			return -1;
-		if (private_lock(fd, LOCK_EX) && still_stands(private_fd, fd))
+		if (private_lock(fd, LOCK_EX) && is_still_named(private_fd, PLACE_PRIVATE_NAME, fd))
 			return fd;
 		(void)close(fd);
 	}

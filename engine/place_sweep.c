@@ -69,8 +69,8 @@ bool partial_is_ours(bool in_target, const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && (!in_target || st->st_uid == geteuid());
 }
 
-/* Old enough, ours, and no job has it. `fd` is the partial's. */
-static bool is_dead(const struct sweep *s, int dir_fd, const char *record, int fd)
+/* Old enough, and ours. `fd` is the partial's. */
+static bool is_old(const struct sweep *s, int dir_fd, const char *record, int fd)
 {
 	time_t limit = PLACE_KEEP_DAYS * DAY_SECONDS, last;
 	struct stat data, of;
@@ -84,7 +84,14 @@ static bool is_dead(const struct sweep *s, int dir_fd, const char *record, int f
 		limit = s->unrecorded_seconds;
 	else
 		return false;
-	return s->now - last >= limit && private_lock(fd, LOCK_EX | LOCK_NB);
+	return s->now - last >= limit;
+}
+
+/* No job has it: looked at again under the lock, because one may have had it between the two. */
+static bool is_dead(const struct sweep *s, int dir_fd, const char *name, const char *record, int fd)
+{
+	return is_old(s, dir_fd, record, fd) && private_lock(fd, LOCK_EX | LOCK_NB) &&
+	       is_still_named(dir_fd, name, fd) && is_old(s, dir_fd, record, fd);
 }
 
 static void sweep_one(int dir_fd, const char *name, void *context)
@@ -101,7 +108,7 @@ static void sweep_one(int dir_fd, const char *name, void *context)
 	if (fd < 0)
 		return;
 	partial_record_name(name, record);
-	if (is_dead(s, dir_fd, record, fd)) {
+	if (is_dead(s, dir_fd, name, record, fd)) {
 		(void)unlinkat(dir_fd, record, 0);
 		(void)unlinkat(dir_fd, name, 0);
 	}

@@ -5,6 +5,7 @@
 #include "engine/beneath.h"
 #include "engine/hash_tree.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -113,15 +114,19 @@ static haul_status decode_header(const uint8_t *data, uint64_t inode, struct lea
 	struct bytes b = bytes_of((void *)(uintptr_t)data, HEADER_BYTES);
 	const uint8_t *mark = bytes_skip(&b, sizeof(magic));
 	uint64_t version = bytes_get_uint(&b, 8);
+	struct leaf_source source;
 
 	if (memcmp(mark, magic, sizeof(magic)) != 0 || version != VERSION ||
 	    !is_checked(data, HEADER_BYTES - CHECK_BYTES, 0))
 		return HAUL_CORRUPT;
-	ret_source->size = bytes_get_uint(&b, 8);
-	ret_source->mtime.sec = (int64_t)bytes_get_uint(&b, 8);
-	ret_source->mtime.nsec = (uint32_t)bytes_get_uint(&b, 8);
-	bytes_get(&b, ret_source->id, sizeof(ret_source->id));
-	return bytes_get_uint(&b, 8) == inode ? HAUL_OK : HAUL_CORRUPT;
+	source.size = bytes_get_uint(&b, 8);
+	source.mtime.sec = (int64_t)bytes_get_uint(&b, 8);
+	source.mtime.nsec = (uint32_t)bytes_get_uint(&b, 8);
+	bytes_get(&b, source.id, sizeof(source.id));
+	if (bytes_get_uint(&b, 8) != inode)
+		return HAUL_CORRUPT;
+	*ret_source = source;
+	return HAUL_OK;
 }
 
 haul_status leaf_record_create(int dir_fd, const char *name, const struct leaf_source *source, uint64_t inode,
@@ -151,6 +156,12 @@ haul_status leaf_record_create(int dir_fd, const char *name, const struct leaf_s
 	return HAUL_OK;
 }
 
+/* Of an open for writing that did not follow links: a link, a directory, a socket. */
+static bool is_of_no_file(int err)
+{
+	return err == ELOOP || err == EISDIR || err == ENXIO;
+}
+
 haul_status leaf_record_open(int dir_fd, const char *name, uint64_t inode, struct leaf_source *ret_source,
 			     struct leaf_record *ret_record)
 {
@@ -160,7 +171,7 @@ haul_status leaf_record_open(int dir_fd, const char *name, uint64_t inode, struc
 	haul_status result;
 
 	if (fd < 0)
-		return haul_status_from_errno(errno);
+		return is_of_no_file(errno) ? HAUL_CORRUPT : haul_status_from_errno(errno);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
 		result = HAUL_CORRUPT;
 	else
@@ -229,6 +240,7 @@ static size_t encode_piece(const struct leaf_piece *piece, uint64_t offset, uint
 	size_t len = piece_bytes(piece->count);
 	struct bytes b = bytes_of(ret_data, len);
 
+	assert(piece->count >= 1 && piece->count <= HAUL_BLOCK_LEAVES_MAX);
 	bytes_put_uint(&b, piece->first, 8);
 	bytes_put_uint(&b, piece->count, 8);
 	bytes_put(&b, piece->digests, (size_t)piece->count * HAUL_DIGEST_BYTES);

@@ -171,7 +171,15 @@ done
 input=$what reference=haul rounds=15
 client=() server=() host=127.0.0.1
 # Emptied, not replaced: a server may hold it open. Everybody's, since subjects copy modes and one is an ordinary user.
+# The copies of trees go when the session ends: ext4 looks through the inodes that were freed in the last minutes at each
+# create, so whoever ran after a removal would pay for it (7 s of CPU instead of 2 for 20,000 files).
 workload_reset() {
+	local old
+	if [ "$source_files" -gt 1000 ]; then
+		mkdir -p "$work/old"
+		old=$(mktemp -d "$work/old/XXXXXX")
+		find "$dst" -mindepth 1 -maxdepth 1 -exec mv -t "$old" {} +
+	fi
 	find "$dst" -mindepth 1 -delete
 	chmod 0777 "$dst"
 }

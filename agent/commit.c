@@ -291,8 +291,8 @@ static void deliver_checkpoint(struct mail *m, void *ctx)
 
 	if (cp->count)
 		cp->status = partial_checkpoint(cp->partial, cp->pieces, cp->count);
-	if (cp->is_last && haul_failed(cp->status))
-		partial_discard(cp->partial);
+	if (cp->is_last && haul_failed(cp->partial->lost))
+		partial_discard(cp->partial); /* a failed sync: nothing of it can be trusted */
 	else if (cp->is_last)
 		partial_keep(cp->partial);
 	atomic_fetch_add(&c->sync_ns, uv_hrtime() - since_ns);

@@ -134,7 +134,7 @@ static haul_status try_open(int dir_fd, struct leaf_record *ret_record)
 static void assert_leaves(struct leaf_record *r, const struct leaf_piece *pieces, unsigned count)
 {
 	struct haul_digest digests[LEAVES] = { 0 }, expected[LEAVES] = { 0 };
-	struct leaf_map have, wanted;
+	struct leaf_map have = { 0 }, wanted = { 0 };
 
 	assert_true(leaf_map_open(&have, LEAVES) && leaf_map_open(&wanted, LEAVES));
 	for (unsigned i = 0; i < count; i++) {

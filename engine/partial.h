@@ -71,7 +71,7 @@ struct partial {
 	bool owns_dir;
 	char *
 	    beside; /* owned; a small one in its target's directory is found by this path: a group may hold thousands */
-	struct place *place; /* held, with `beside` */
+	struct place *place; /* held; with `beside`, and when kept */
 	char name[48];       /* in dir_fd */
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */

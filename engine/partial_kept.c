@@ -199,6 +199,7 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 	if (haul_failed(result))
 		return result;
 	f.size = cfg->size;
+	f.place = p;
 	f.source = *cfg->source;
 	fd = open_locked(&f, &st);
 	if (fd < 0) {
@@ -281,6 +282,20 @@ haul_status partial_zero_rest(struct partial *f, const struct leaf_map *have)
 	return st;
 }
 
+/* The names above the record: `.haul/` and `partials/`, once in a job. */
+static haul_status sync_above(struct place *p)
+{
+	haul_status st;
+
+	if (p->kept_fd < 0 || atomic_load(&p->kept_is_named))
+		return HAUL_OK;
+	st = beneath_sync_directory(p->haul_fd, -1);
+	if (haul_ok(st))
+		st = beneath_sync_directory(p->private_fd, p->sync_fd);
+	atomic_store(&p->kept_is_named, haul_ok(st));
+	return st;
+}
+
 haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)
 {
 	char name[RECORD_NAME_MAX];
@@ -293,7 +308,9 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 	}
 	if (!f->has_record) {
 		partial_record_name(f->name, name);
-		result = leaf_record_create(f->dir_fd, name, &f->source, st.st_ino, &f->record);
+		result = sync_above(f->place);
+		if (haul_ok(result))
+			result = leaf_record_create(f->dir_fd, name, &f->source, st.st_ino, &f->record);
 		if (haul_failed(result))
 			return result;
 		f->has_record = true;
@@ -337,9 +354,6 @@ void place_kept_open(struct place *p)
 	if (p->kept_fd >= 0) {
 		(void)private_lock(p->kept_fd, LOCK_SH);
 		place_sweep_kept(p, time(NULL));
-		if (haul_failed(beneath_sync_directory(p->haul_fd, -1)) ||
-		    haul_failed(beneath_sync_directory(p->private_fd, p->sync_fd)))
-			haul_log(HAUL_LOG_WARNING, "what this job leaves unfinished may not outlive a loss of power");
 	}
 	(void)private_lock(p->haul_fd, LOCK_UN);
 }

@@ -39,11 +39,12 @@ struct place_cache {
 };
 
 struct place {
-	int root_fd, private_fd; /* held */
-	int haul_fd;             /* owned; `.haul/`, -1 when partials go into their target directories */
-	int job_fd;              /* owned and locked; directory of this job in it, or -1 */
-	int kept_fd;             /* owned, locked shared; `.haul/partials/`, or -1 */
-	int sync_fd;             /* owned; for syncfs, or -1 */
+	int root_fd, private_fd;    /* held */
+	int haul_fd;                /* owned; `.haul/`, -1 when partials go into their target directories */
+	int job_fd;                 /* owned and locked; directory of this job in it, or -1 */
+	int kept_fd;                /* owned, locked shared; `.haul/partials/`, or -1 */
+	_Atomic bool kept_is_named; /* its name is on the medium */
+	int sync_fd;                /* owned; for syncfs, or -1 */
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device, root_inode;

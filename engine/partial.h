@@ -73,6 +73,8 @@ struct partial {
 	    beside; /* owned; a small one in its target's directory is found by this path: a group may hold thousands */
 	struct place *place; /* held; with `beside`, and when kept */
 	char name[48];       /* in dir_fd */
+	int nameless_fd;     /* owned; a small one without a name yet, when is_nameless */
+	bool is_nameless;
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
 	/* kept ones alone */

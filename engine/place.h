@@ -52,6 +52,8 @@ struct place {
 	uint8_t peer_id[32];
 	struct owner owner;      /* of what is made */
 	_Atomic uint64_t serial; /* names of partials in job_fd */
+	bool has_nameless;       /* small files are made without a name, while descriptors last */
+	unsigned nameless_max;   /* of the process */
 	struct place_cache caches[PLACE_CACHES];
 };
 

@@ -12,13 +12,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { OPEN_ATTEMPTS = 100, DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum { OPEN_ATTEMPTS = 100, NAMELESS_MAX = 4096, DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 bool private_lock(int fd, int operation)
 {
@@ -148,6 +151,18 @@ static void leave_private(struct place *p)
 	p->haul_fd = -1;
 }
 
+/* Measured on ext4 alone. A quarter of the descriptors, of which the process has other uses. */
+static void allow_nameless(struct place *p)
+{
+	struct rlimit limit;
+	struct statfs fs;
+
+	if (fstatfs(p->job_fd, &fs) < 0 || fs.f_type != EXT4_SUPER_MAGIC || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	p->nameless_max = limit.rlim_cur / 4 < NAMELESS_MAX ? (unsigned)(limit.rlim_cur / 4) : NAMELESS_MAX;
+	p->has_nameless = p->nameless_max > 0;
+}
+
 void place_private_open(struct place *p)
 {
 	p->job_fd = -1;
@@ -160,6 +175,7 @@ void place_private_open(struct place *p)
 		return;
 	}
 	dir_traits_of(p->job_fd, &p->job_traits);
+	allow_nameless(p);
 	(void)private_lock(p->haul_fd, LOCK_UN);
 }
 

@@ -47,19 +47,29 @@ static inline void leaf_map_clear(struct leaf_map *m, uint64_t leaf)
 	m->count--;
 }
 
+/* The first leaf at or after `from` that is set, or clear; `leaves` if there is none. Whole words at a time. */
+static inline uint64_t leaf_map_next(const struct leaf_map *m, bool set, uint64_t from)
+{
+	while (from < m->leaves) {
+		uint64_t word = set ? m->words[from / 64] : ~m->words[from / 64];
+
+		word >>= from % 64;
+		if (word) {
+			from += (uint64_t)__builtin_ctzll(word);
+			return from < m->leaves ? from : m->leaves;
+		}
+		from = (from / 64 + 1) * 64;
+	}
+	return m->leaves;
+}
+
 /* The first run of leaves at or after `from` that are all set, or all clear. False: there is none. */
 static inline bool leaf_map_run(const struct leaf_map *m, bool set, uint64_t from, uint64_t *ret_first,
 				uint64_t *ret_count)
 {
-	uint64_t end;
-
-	while (from < m->leaves && leaf_map_has(m, from) != set)
-		from++;
-	for (end = from; end < m->leaves && leaf_map_has(m, end) == set;)
-		end++;
-	*ret_first = from;
-	*ret_count = end - from;
-	return end > from;
+	*ret_first = leaf_map_next(m, set, from);
+	*ret_count = leaf_map_next(m, !set, *ret_first) - *ret_first;
+	return *ret_count;
 }
 
 #endif

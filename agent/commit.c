@@ -114,10 +114,25 @@ static bool still_may(const struct commit *c, const struct recv_entry *e)
 	return false;
 }
 
-/* Of a file that found no room the next run has use. */
+bool commit_keeps(const struct recv_entry *e)
+{
+	switch (e->code.code) {
+	case HAUL_CODE_NO_SPACE:
+	case HAUL_CODE_QUOTA:
+	case HAUL_CODE_NO_MEMORY:
+	case HAUL_CODE_TOO_MANY_OPEN:
+		return true;
+	case HAUL_CODE_CORRUPT:
+	case HAUL_CODE_CHANGED:
+		return false;
+	default:
+		return haul_failed(e->code) && !e->failed_here; /* the sender could not read it */
+	}
+}
+
 static void discard(struct recv_entry *e)
 {
-	if (e->code.code == HAUL_CODE_NO_SPACE || e->code.code == HAUL_CODE_QUOTA)
+	if (commit_keeps(e))
 		partial_keep(&e->partial);
 	else
 		partial_discard(&e->partial);

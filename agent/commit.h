@@ -60,6 +60,9 @@ void commit_post(struct commit *c, struct recv_entry *e);
 
 void commit_checkpoint(struct commit *c, struct checkpoint *cp);
 
+/* Whether what has arrived of a file that failed is of use to the next run: not when its content is in doubt. */
+bool commit_keeps(const struct recv_entry *e);
+
 /* The same way: no more small files are on their way, so do not wait for a fuller group. */
 void commit_flush(struct commit *c);
 

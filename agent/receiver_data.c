@@ -123,6 +123,8 @@ void receiver_on_opened(struct recv_entry *e)
 		receiver_check_end(r);
 		return;
 	}
+	if (haul_ok(e->code))
+		e->code = e->peer_code;
 	if (haul_ok(e->code) && e->was_cloned) {
 		explain_clone(r);
 		receiver_commit(e, COMMIT_BIG);
@@ -574,6 +576,8 @@ void receiver_failures(struct receiver *r, const struct msg_failed *m)
 	for (size_t i = 0; i < m->failure_count && r->state == RECEIVER_RUNNING; i++) {
 		struct recv_entry *e = index_map_get(&r->entries, m->failures[i].entry);
 
+		if (e && e->phase == RECV_OPENING)
+			e->peer_code = haul_status_from_number(m->failures[i].code);
 		if (e && (e->phase == RECV_ARRIVING || e->phase == RECV_RELEASING))
 			receiver_entry_failed(e, haul_status_from_number(m->failures[i].code), false);
 	}

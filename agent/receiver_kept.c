@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 enum {
-	CHECKPOINT_LEAVES = 256, /* written since the last one: 256 MiB */
-	RUNS_MAX = 32 * MESSAGE_RANGES_MAX,
+	CHECKPOINT_LEAVES = 256,           /* written since the last one: 256 MiB */
+	RUNS_MAX = 4 * MESSAGE_RANGES_MAX, /* each want has a descriptor at the sender */
 };
 
 static const uint64_t checkpoint_ns = 1000000000;
@@ -75,13 +75,7 @@ void receiver_go_on(struct recv_entry *e)
 	haul_status st;
 
 	e->phase = RECV_ARRIVING;
-	if (e->have.leaves > JOB_HAD_LEAVES_MAX - r->had_leaves) {
-		receiver_drop_have(e); /* more than the sender takes on */
-		receiver_grant_soon(e);
-		return;
-	}
 	limit_runs(&e->have);
-	r->had_leaves += e->have.leaves;
 	r->totals.bytes_resumed += e->have.count * HAUL_LEAF_BYTES;
 	list_push_back(&r->haves_due, &e->link);
 	st = put_had(e);
@@ -98,14 +92,15 @@ static bool tell_have(struct recv_entry *e)
 	uint64_t first, count;
 
 	while (leaf_map_run(&e->have, true, e->told_to, &first, &count)) {
-		struct message m = { .type = MSG_HAVE };
+		for (uint64_t end = first + count; first < end; first = e->told_to) {
+			struct message m = { .type = MSG_HAVE };
 
-		if (count > MESSAGE_DIGESTS_MAX)
-			count = MESSAGE_DIGESTS_MAX;
-		m.digests = (struct msg_digests){ e->index, first, e->digests + first, (size_t)count };
-		if (!out_say(e->receiver, &m))
-			return false;
-		e->told_to = first + count;
+			count = end - first < MESSAGE_DIGESTS_MAX ? end - first : MESSAGE_DIGESTS_MAX;
+			m.digests = (struct msg_digests){ e->index, first, e->digests + first, (size_t)count };
+			if (!out_say(e->receiver, &m))
+				return false;
+			e->told_to = first + count;
+		}
 	}
 	return true;
 }
@@ -183,6 +178,9 @@ static haul_status note(struct recv_entry *e, uint64_t first, uint32_t count, co
 {
 	struct leaf_piece *piece;
 
+	e->noted_ever += count;
+	if (e->noted_ever / 2 > leaf_count(e->facts.size))
+		return HAUL_NOT_ANNOUNCED; /* over and over the same leaves */
 	if (e->note_count == e->note_cap) {
 		size_t cap = e->note_cap ? e->note_cap * 2 : 16;
 		struct leaf_piece *more = realloc(e->notes, cap * sizeof(*more));
@@ -201,35 +199,14 @@ static haul_status note(struct recv_entry *e, uint64_t first, uint32_t count, co
 	return HAUL_OK;
 }
 
-/* What was equal is as good as written: it goes into the record that has begun anew. */
-static haul_status note_equal(struct recv_entry *e)
-{
-	uint64_t first, count;
-	haul_status st = HAUL_OK;
-
-	for (uint64_t at = 0; haul_ok(st) && leaf_map_run(&e->have, true, at, &first, &count); at = first + count) {
-		if (count > HAUL_BLOCK_LEAVES_MAX)
-			count = HAUL_BLOCK_LEAVES_MAX;
-		st = note(e, first, (uint32_t)count, e->digests + first);
-	}
-	return st;
-}
-
 void receiver_fetch_rest(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
-	haul_status st = note_equal(e);
 
 	e->compares_kept = false;
 	e->attempt++;
 	hash_tree_free(e->tree);
 	e->tree = NULL;
-	if (haul_failed(st)) {
-		e->code = st;
-		e->outcome = OUTCOME_FAILED;
-		receiver_drop_content(e);
-		return;
-	}
 	e->phase = RECV_OPENING;
 	r->in_threads++;
 	store_open(&r->store, e);
@@ -304,7 +281,7 @@ void receiver_written(struct recv_entry *e, const struct lane_report *rep)
 void receiver_note_late(struct recv_entry *e, const struct lane_report *rep)
 {
 	/* Without memory it is fetched again. */
-	if (e->partial.is_kept && e->verdict == VERDICT_BIG && !e->compares_kept)
+	if (e->partial.is_kept && e->verdict == VERDICT_BIG && !e->compares_kept && haul_ok(e->code))
 		(void)haul_ok(note(e, rep->first_leaf, rep->leaf_count, rep->digests));
 }
 
@@ -317,7 +294,11 @@ void receiver_keep_all(struct receiver *r)
 		return;
 	r->has_kept = true;
 	while ((e = index_map_next(&r->entries, &at))) {
-		if (e->partial.is_kept && e->partial.name[0] && haul_ok(post_checkpoint(e, true)))
+		if (!e->partial.is_kept || !e->partial.name[0])
+			continue;
+		if (haul_failed(e->code) && !commit_keeps(e))
+			receiver_commit(e, COMMIT_DISCARD); /* it failed, and would have been discarded next */
+		else if (haul_ok(post_checkpoint(e, true)))
 			r->in_threads++;
 	}
 }

@@ -32,6 +32,7 @@ void recv_entry_free(struct recv_entry *e)
 	hash_tree_free(e->tree);
 	free(e->grant);
 	receiver_drop_have(e);
+	store_give_back(e);
 	free(e->notes);
 	if (e->old.fd >= 0)
 		(void)disk_file_close(&e->old);

@@ -7,6 +7,9 @@
 enum {
 	RESULT_BATCH_BYTES = 128 * 1024, /* of one RESULT, by estimate; one more text of 64 KiB still fits the frame */
 	RESULT_FIXED_BYTES = 96,         /* at most, of one result without its text */
+	WANT_BATCH_BYTES = 128 * 1024,   /* of one WANT, by estimate; one more of MESSAGE_RANGES_MAX still fits */
+	WANT_FIXED_BYTES = 64,
+	WANT_RANGE_BYTES = 19,
 };
 
 static void on_prepare(uv_prepare_t *handle)
@@ -142,10 +145,20 @@ static size_t at_most(size_t count, size_t max)
 	return count < max ? count : max;
 }
 
+/* How many wants go into the next message: one of many gaps has many ranges. */
+static size_t want_batch(const struct receiver *r)
+{
+	size_t bytes = 0, n = 0;
+
+	while (n < r->out.want_count && n < JOB_BATCH_RECORDS && bytes < WANT_BATCH_BYTES)
+		bytes += WANT_FIXED_BYTES + r->out.wants[n++].range_count * WANT_RANGE_BYTES;
+	return n;
+}
+
 static void flush_wants(struct receiver *r)
 {
 	while (r->out.want_count) {
-		size_t n = at_most(r->out.want_count, JOB_BATCH_RECORDS);
+		size_t n = want_batch(r);
 		struct message m = { .type = MSG_WANT, .want = { r->out.wants, n } };
 
 		if (!out_say(r, &m))

@@ -1,6 +1,7 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
- * lanes), receiver_finish.c (commit, result) and receiver_out.c (messages out). Main loop only.
+ * lanes), receiver_kept.c (what goes on from an earlier job), receiver_finish.c (commit, result) and receiver_out.c
+ * (messages out). Main loop only.
  */
 #ifndef HAUL_AGENT_RECEIVER_PARTS_H
 #define HAUL_AGENT_RECEIVER_PARTS_H
@@ -62,7 +63,6 @@ struct receiver {
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
 	struct list haves_due;  /* entries of which something is there: to be told before they are granted */
-	uint64_t had_leaves;    /* of the files of which something was there: the sender takes on no more */
 	bool kept_told;         /* --explain: that a file goes on */
 	bool has_kept;          /* the partials of a job that stops are with the commit thread, or were */
 	unsigned in_threads;    /* entries with store or commit */

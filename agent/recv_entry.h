@@ -118,7 +118,9 @@ struct recv_entry {
 	uint64_t told_to;                   /* HAVE has been said up to this leaf */
 	struct leaf_piece *notes;           /* owned; written and not yet with a checkpoint */
 	size_t note_count, note_cap;
-	uint64_t noted_leaves;
+	uint64_t noted_leaves, noted_ever;
+	bool has_budget;        /* its leaves count in store.had_leaves */
+	haul_status peer_code;  /* the sender's failure, while the store thread has the entry */
 	uint64_t checkpoint_ns; /* when the last one was posted, or the partial opened */
 	bool checkpoint_runs;
 	/* the result */

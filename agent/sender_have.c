@@ -46,7 +46,7 @@ void sender_have(struct sender *s, const struct msg_digests *m)
 {
 	struct send_entry *e = index_map_get(&s->window, m->entry);
 	struct haul_fault fault = { 0 };
-	haul_status st = e ? HAUL_OK : HAUL_NOT_ANNOUNCED;
+	haul_status st = e && s->cfg.verb == JOB_COPY ? HAUL_OK : HAUL_NOT_ANNOUNCED;
 
 	if (haul_ok(st) && e->has_failed)
 		return; /* crossed with our FAILED */

@@ -5,11 +5,11 @@
 #include "agent/sender_parts.h"
 
 #include "engine/base/bytes.h"
-
 #include "peer-protocol/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	MANIFEST_TARGET_BYTES = 128 * 1024,
@@ -26,7 +26,8 @@ static struct text name_of(const char *path)
 
 /*
  * The state of a file, by inode and ctime: whatever changes it changes that. Not the file system: a copy of a disk
- * holds the same files. Where ctime is rounded (FAT to 10 ms, others to seconds) a change may hide: no id.
+ * holds the same files. Where ctime is rounded (FAT to 10 ms, others to seconds) a change may hide, and so may one that
+ * comes within the same tick of the clock as the last: no id.
  */
 static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
 {
@@ -35,7 +36,8 @@ static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
 	struct bytes b = bytes_of(data, sizeof(data));
 	struct haul_digest id;
 
-	if (facts->kind != ENTRY_FILE || facts->size <= HAUL_LEAF_BYTES || facts->ctime.nsec % FINE_NS == 0)
+	if (facts->kind != ENTRY_FILE || facts->size <= HAUL_LEAF_BYTES || facts->ctime.nsec % FINE_NS == 0 ||
+	    facts->ctime.sec >= time(NULL) - 1)
 		return;
 	bytes_put_uint(&b, facts->inode, 8);
 	bytes_put_uint(&b, (uint64_t)facts->ctime.sec, 8);

@@ -1,5 +1,5 @@
-/* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c and sender_result.c. Main
- * loop only. */
+/* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c, sender_have.c and
+ * sender_result.c. Main loop only. */
 #ifndef HAUL_AGENT_SENDER_PARTS_H
 #define HAUL_AGENT_SENDER_PARTS_H
 

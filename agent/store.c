@@ -4,6 +4,7 @@
  */
 #include "agent/store.h"
 
+#include "agent/job.h"
 #include "agent/store_clone.h"
 #include "agent/store_verify.h"
 #include "certs/rights.h"
@@ -358,22 +359,28 @@ void store_look(struct store *s, struct recv_entry *e)
 
 /* ---- opening what a verdict needs ---- */
 
-static haul_status have_open(struct recv_entry *e)
+/* HAUL_BUSY: there are as many leaves of files that go on as may be. */
+static haul_status have_open(struct store *s, struct recv_entry *e)
 {
 	uint64_t leaves = leaf_count(e->facts.size);
 
+	if (atomic_fetch_add(&s->had_leaves, leaves) + leaves > JOB_HAD_LEAVES_MAX) {
+		atomic_fetch_sub(&s->had_leaves, leaves);
+		return HAUL_BUSY;
+	}
+	e->has_budget = true;
 	e->digests = calloc((size_t)leaves, sizeof(*e->digests));
 	return e->digests && leaf_map_open(&e->have, leaves) ? HAUL_OK : HAUL_NO_MEMORY;
 }
 
 /* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
-static haul_status take_up(struct recv_entry *e)
+static haul_status take_up(struct store *s, struct recv_entry *e)
 {
 	haul_status st;
 
 	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW)
 		return HAUL_OK;
-	st = have_open(e);
+	st = have_open(s, e);
 	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
 	if (haul_failed(st) || e->compares_kept)
 		return st;
@@ -381,8 +388,16 @@ static haul_status take_up(struct recv_entry *e)
 	return haul_ok(st) ? partial_zero_rest(&e->partial, &e->have) : st;
 }
 
+void store_give_back(struct recv_entry *e)
+{
+	if (e->has_budget)
+		atomic_fetch_sub(&e->store->had_leaves, leaf_count(e->facts.size));
+	e->has_budget = false;
+}
+
 static void have_close(struct recv_entry *e)
 {
+	store_give_back(e);
 	leaf_map_close(&e->have);
 	free(e->digests);
 	e->digests = NULL;
@@ -403,14 +418,26 @@ static haul_status open_partial(struct store *s, struct recv_entry *e)
 	st = partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
 	if (haul_failed(st))
 		return st;
-	st = take_up(e);
-	if (haul_ok(st) || st.code == HAUL_CODE_NO_MEMORY)
+	st = take_up(s, e);
+	if (haul_ok(st))
 		return st;
-	/* What is kept cannot be used: without it, then. */
 	have_close(e);
-	partial_discard(&e->partial);
-	cfg.starts_anew = true;
+	if (st.code == HAUL_CODE_NO_MEMORY || st.code == HAUL_CODE_BUSY) {
+		partial_keep(&e->partial); /* another time */
+		cfg.source = NULL;
+	} else {
+		partial_discard(&e->partial); /* it cannot be used */
+		cfg.starts_anew = true;
+	}
 	return partial_create(s->cfg.place, e->path, &cfg, &e->partial, NULL);
+}
+
+/* What was equal is as good as written, and goes into the record that has begun anew. */
+static haul_status take_compared(struct recv_entry *e)
+{
+	haul_status st = partial_zero_rest(&e->partial, &e->have);
+
+	return haul_ok(st) ? partial_record_have(&e->partial, &e->have, e->digests) : st;
 }
 
 /* For the second time, when what was kept has been compared: what differs is fetched onto zeros. */
@@ -419,7 +446,7 @@ static void open_content(struct store *s, struct recv_entry *e)
 	haul_status st;
 
 	if (e->partial.name[0])
-		st = partial_zero_rest(&e->partial, &e->have);
+		st = take_compared(e);
 	else if (store_clone(s, e))
 		return;
 	else

@@ -30,6 +30,7 @@ struct store {
 		uint64_t from, to;
 	} unclonable[STORE_PAIRS_MAX];
 	unsigned unclonable_count;
+	_Atomic uint64_t had_leaves; /* of the files that go on: the sender takes on no more than JOB_HAD_LEAVES_MAX */
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);
 	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */
@@ -46,6 +47,9 @@ void store_look(struct store *s, struct recv_entry *e);
 
 /* The same way: open what the verdict needs, a partial for content, the old file for comparing. */
 void store_open(struct store *s, struct recv_entry *e);
+
+/* The entry is done: its leaves count no more. Main loop. */
+void store_give_back(struct recv_entry *e);
 
 /* And: everything in this directory has been looked at, find what only the destination has (verify). HAUL_NO_MEMORY. */
 HAUL_MUST_USE haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d);

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,13 +15,19 @@
 enum {
 	VERSION = 1,
 	CHECK_BYTES = HAUL_DIGEST_BYTES,
-	HEADER_BYTES = 96,
+	HEADER_BYTES = 144,
+	HEADER_SPARE = 24, /* zeros */
 	PIECE_HEAD_BYTES = 16,
 	PIECE_BYTES_MAX = PIECE_HEAD_BYTES + HAUL_BLOCK_LEAVES_MAX * HAUL_DIGEST_BYTES + CHECK_BYTES,
 	BATCH_PIECES = 64, /* encoded and written at once */
 };
 
 static const uint8_t magic[8] = { 'h', 'a', 'u', 'l', '-', 'r', 'e', 'c' };
+
+bool leaf_owner_equal(const struct leaf_owner *a, const struct leaf_owner *b)
+{
+	return a->root_inode == b->root_inode && memcmp(a->peer_id, b->peer_id, sizeof(a->peer_id)) == 0;
+}
 
 bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b)
 {
@@ -105,7 +110,9 @@ static void encode_header(const struct leaf_source *source, uint64_t inode, uint
 	bytes_put_uint(&b, source->mtime.nsec, 8);
 	bytes_put(&b, source->id, sizeof(source->id));
 	bytes_put_uint(&b, inode, 8);
-	(void)bytes_skip(&b, 16);
+	bytes_put(&b, source->owner.peer_id, sizeof(source->owner.peer_id));
+	bytes_put_uint(&b, source->owner.root_inode, 8);
+	(void)bytes_skip(&b, HEADER_SPARE);
 	put_check(&b, ret_data, HEADER_BYTES - CHECK_BYTES, 0);
 }
 
@@ -125,6 +132,8 @@ static haul_status decode_header(const uint8_t *data, uint64_t inode, struct lea
 	bytes_get(&b, source.id, sizeof(source.id));
 	if (bytes_get_uint(&b, 8) != inode)
 		return HAUL_CORRUPT;
+	bytes_get(&b, source.owner.peer_id, sizeof(source.owner.peer_id));
+	source.owner.root_inode = bytes_get_uint(&b, 8);
 	*ret_source = source;
 	return HAUL_OK;
 }
@@ -233,6 +242,11 @@ haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, s
 	if (st.code == HAUL_CODE_TRUNCATED && ftruncate(r->fd, (off_t)r->end) < 0)
 		return haul_status_from_errno(errno);
 	return st.code == HAUL_CODE_TRUNCATED ? HAUL_OK : st;
+}
+
+void leaf_record_rewind(struct leaf_record *r)
+{
+	r->end = HEADER_BYTES;
 }
 
 static size_t encode_piece(const struct leaf_piece *piece, uint64_t offset, uint8_t *ret_data)

@@ -2,7 +2,7 @@
  * The record of a partial that outlives its job: what it is to become a copy of, and which of its leaves are on the
  * medium, each with its digest. A file beside the partial, 0600, ours.
  *
- *   header   96 bytes: "haul-rec", version, source (size, mtime, id), inode of the partial, check
+ *   header   144 bytes: "haul-rec", version, source (size, mtime, id), inode of the partial, owner (peer, root), check
  *   piece    16 bytes (first leaf, count), `count` digests of 16 bytes, check
  *
  * Numbers are big-endian. A check is the XXH3-128 of what stands before it in the header or piece, a piece's with its
@@ -21,11 +21,18 @@ enum {
 	LEAF_RECORD_ID_BYTES = 16,
 };
 
+/* Whose it is. The name of a partial is only a digest of these and its path, which somebody may have chosen. */
+struct leaf_owner {
+	uint8_t peer_id[32];
+	uint64_t root_inode;
+};
+
 /* What a partial is a copy of. */
 struct leaf_source {
 	uint64_t size; /* bytes */
 	struct entry_time mtime;
 	uint8_t id[LEAF_RECORD_ID_BYTES]; /* of this state of this file; zeros: not known */
+	struct leaf_owner owner;
 };
 
 /* Leaves that follow one another. */
@@ -39,6 +46,8 @@ struct leaf_record {
 	int fd;       /* owned */
 	uint64_t end; /* where the next piece goes */
 };
+
+bool leaf_owner_equal(const struct leaf_owner *a, const struct leaf_owner *b);
 
 /* Whether the two are the same state of the same file for certain: equal, and with an id. */
 bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b);
@@ -60,13 +69,16 @@ HAUL_MUST_USE haul_status leaf_record_open(int dir_fd, const char *name, uint64_
 					   struct leaf_record *ret_record);
 
 /*
- * Read its pieces, once, right after opening.
+ * Read its pieces, once, right after opening or leaf_record_rewind().
  *
  * ret_have      open, of the file's leaves: those that are recorded are set.
  * ret_digests   as many as leaves: those of recorded ones are filled in.
  */
 HAUL_MUST_USE haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have,
 					   struct haul_digest *ret_digests);
+
+/* So that it is read once more. */
+void leaf_record_rewind(struct leaf_record *r);
 
 /* Append, and wait until it is on the medium. After a failure the record may be used no more. */
 HAUL_MUST_USE haul_status leaf_record_append(struct leaf_record *r, const struct leaf_piece *pieces, size_t count);

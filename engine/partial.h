@@ -78,7 +78,7 @@ struct partial {
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
 	/* kept ones alone */
-	bool is_kept, has_record;
+	bool is_kept, has_record, is_sparse;
 	haul_status lost; /* a sync failed: nothing of it can be trusted */
 	enum partial_found found;
 	struct leaf_source source;
@@ -152,7 +152,14 @@ HAUL_MUST_USE haul_status partial_zero_rest(struct partial *f, const struct leaf
  */
 HAUL_MUST_USE haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count);
 
-/* Close it and leave it to the next job; one without a record is discarded. Fine on a closed one. */
+/* The same for leaves that were there already: those of `have`, in `digests` at their numbers. */
+HAUL_MUST_USE haul_status partial_record_have(struct partial *f, const struct leaf_map *have,
+					      const struct haul_digest *digests);
+
+/*
+ * Close it and leave it to the next job; room that was reserved for what has not come is given back. One without a
+ * record, or of which a sync failed, is discarded. Fine on a closed one.
+ */
 void partial_keep(struct partial *f);
 
 /* fsync of the directory that holds `path`. */

@@ -5,7 +5,6 @@
  * The record begins with the first checkpoint: most files are done before, and cost no more than the lock. A partial
  * without a record is worth nothing to a later job.
  */
-#include "engine/base/log.h"
 #include "engine/hash_tree.h"
 #include "engine/place.h"
 
@@ -18,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_ATTEMPTS = 3, PEER_BYTES = 32 };
+enum { OPEN_ATTEMPTS = 3, PEER_BYTES = 32, RECORD_BATCH = 64 };
 
 /* ---- names ---- */
 
@@ -59,7 +58,9 @@ static haul_status find_kept_spot(struct place *p, const struct place_parent *at
 		return st;
 	place_parent_traits(at, &target);
 	*ret_partial = (struct partial){ .file = { .fd = -1 }, .owner = p->owner, .is_kept = true, .lock_fd = -1 };
-	if (job_directory_will_do(p, &target) && p->kept_fd >= 0) {
+	if (job_directory_will_do(p, &target)) {
+		if (p->kept_fd < 0)
+			return HAUL_UNSUPPORTED; /* in such a directory nobody would look for it again */
 		ret_partial->dir_fd = p->kept_fd;
 		(void)snprintf(ret_partial->name, sizeof(ret_partial->name), "%s" PARTIAL_SUFFIX, hex);
 		return HAUL_OK;
@@ -128,11 +129,20 @@ static haul_status forget_record(const struct partial *f, const char *name)
 	return errno == ENOENT ? HAUL_OK : HAUL_UNSUPPORTED;
 }
 
+/* The tail is written in whole units of its alignment, and cut when the file is finished. */
+static bool is_sized(const struct stat *st, uint64_t size)
+{
+	uint64_t now = (uint64_t)st->st_size;
+
+	return now >= size && now - size < DISK_FILE_ALIGN_MAX;
+}
+
 /*
  * What an earlier job has left: nothing, something of the same source, something else. A record that does not count
  * goes at once: when its inode comes back it would speak of a partial that it knows nothing of.
  *
- * HAUL_UNSUPPORTED   something that is no file stands in the place of the record.
+ * HAUL_UNSUPPORTED   something that is no file stands in the place of the record, or it is of another peer or root: the
+ * name is only a digest.
  */
 static haul_status find_record(struct partial *f, const struct stat *st, const struct partial_config *cfg)
 {
@@ -146,10 +156,12 @@ static haul_status find_record(struct partial *f, const struct stat *st, const s
 		f->found = PARTIAL_NEW;
 		return forget_record(f, name);
 	}
-	if (leaf_source_equal(&of, cfg->source) && (uint64_t)st->st_size == cfg->size)
-		f->found = PARTIAL_OF_SAME;
-	else
-		f->found = PARTIAL_OF_OTHER;
+	if (!leaf_owner_equal(&of.owner, &f->source.owner)) {
+		leaf_record_close(&f->record);
+		f->has_record = false;
+		return HAUL_UNSUPPORTED;
+	}
+	f->found = leaf_source_equal(&of, &f->source) && is_sized(st, cfg->size) ? PARTIAL_OF_SAME : PARTIAL_OF_OTHER;
 	return HAUL_OK;
 }
 
@@ -200,7 +212,10 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 		return result;
 	f.size = cfg->size;
 	f.place = p;
+	f.is_sparse = cfg->is_sparse;
 	f.source = *cfg->source;
+	memcpy(f.source.owner.peer_id, p->peer_id, sizeof(p->peer_id));
+	f.source.owner.root_inode = p->root_inode;
 	fd = open_locked(&f, &st);
 	if (fd < 0) {
 		partial_leave_spot(&f);
@@ -208,7 +223,10 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 	}
 	result = prepare(&f, fd, &st, cfg, fault);
 	if (haul_failed(result)) {
-		partial_discard(&f);
+		if (result.code != HAUL_CODE_UNSUPPORTED)
+			partial_keep(&f); /* for a time with more room, or more handles; without a record it goes */
+		else
+			partial_leave_spot(&f);
 		(void)close(fd);
 		return result;
 	}
@@ -260,9 +278,9 @@ static haul_status write_zeros(const struct partial *f, off_t from, uint64_t len
 
 static haul_status zero_range(const struct partial *f, off_t from, uint64_t len)
 {
-	int err = make_zero(f->file.fd, FALLOC_FL_ZERO_RANGE, from, (off_t)len);
+	int err = f->is_sparse ? EOPNOTSUPP : make_zero(f->file.fd, FALLOC_FL_ZERO_RANGE, from, (off_t)len);
 
-	if (err)
+	if (err) /* or what zeroing would do to a sparse file: fill its holes */
 		err = make_zero(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, (off_t)len);
 	if (err == EOPNOTSUPP || err == ENOSYS)
 		return write_zeros(f, from, len);
@@ -273,6 +291,9 @@ haul_status partial_zero_rest(struct partial *f, const struct leaf_map *have)
 {
 	haul_status st = HAUL_OK;
 	uint64_t first, count;
+
+	if (ftruncate(f->file.fd, (off_t)f->size) < 0)
+		return haul_status_from_errno(errno);
 
 	for (uint64_t at = 0; haul_ok(st) && leaf_map_run(have, false, at, &first, &count); at = first + count) {
 		uint64_t from = first * HAUL_LEAF_BYTES, len = count * HAUL_LEAF_BYTES;
@@ -302,6 +323,8 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 	struct stat st;
 	haul_status result;
 
+	if (haul_failed(f->lost))
+		return f->lost; /* a sync that succeeds after one that failed says nothing */
 	if (fdatasync(f->file.fd) < 0 || fstat(f->file.fd, &st) < 0) {
 		f->lost = haul_status_from_errno(errno);
 		return f->lost;
@@ -318,6 +341,28 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 	return leaf_record_append(&f->record, pieces, count);
 }
 
+haul_status partial_record_have(struct partial *f, const struct leaf_map *have, const struct haul_digest *digests)
+{
+	struct leaf_piece pieces[RECORD_BATCH];
+	haul_status st = HAUL_OK;
+	uint64_t first, count, at = 0;
+	size_t n = 0;
+
+	while (haul_ok(st) && leaf_map_run(have, true, at, &first, &count)) {
+		for (at = first + count; first < at && haul_ok(st); first += pieces[n++].count) {
+			if (n == RECORD_BATCH) {
+				st = partial_checkpoint(f, pieces, n);
+				n = 0;
+			}
+			count = at - first < HAUL_BLOCK_LEAVES_MAX ? at - first : HAUL_BLOCK_LEAVES_MAX;
+			pieces[n].first = first;
+			pieces[n].count = (uint32_t)count;
+			memcpy(pieces[n].digests, digests + first, (size_t)count * sizeof(*digests));
+		}
+	}
+	return haul_ok(st) && n ? partial_checkpoint(f, pieces, n) : st;
+}
+
 void partial_drop_record(struct partial *f)
 {
 	char name[RECORD_NAME_MAX];
@@ -330,14 +375,33 @@ void partial_drop_record(struct partial *f)
 	(void)unlinkat(f->dir_fd, name, 0);
 }
 
+/* What was reserved for leaves that have not come is given back. Best effort: the file stands as it is else. */
+static void give_back_room(struct partial *f)
+{
+	uint64_t leaves = leaf_count(f->size), first, count;
+	struct haul_digest *digests = calloc((size_t)leaves, sizeof(*digests));
+	struct leaf_map have = { 0 };
+
+	leaf_record_rewind(&f->record);
+	if (digests && leaf_map_open(&have, leaves) && haul_ok(leaf_record_read(&f->record, &have, digests))) {
+		for (uint64_t at = 0; leaf_map_run(&have, false, at, &first, &count); at = first + count)
+			(void)make_zero(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					(off_t)(first * HAUL_LEAF_BYTES), (off_t)(count * HAUL_LEAF_BYTES));
+	}
+	leaf_map_close(&have);
+	free(digests);
+}
+
 void partial_keep(struct partial *f)
 {
 	if (!f->name[0])
 		return;
-	if (!f->is_kept || !f->has_record) {
+	if (!f->is_kept || !f->has_record || haul_failed(f->lost)) {
 		partial_discard(f);
 		return;
 	}
+	if (f->file.fd >= 0)
+		give_back_room(f);
 	leaf_record_close(&f->record);
 	if (f->file.fd >= 0)
 		(void)disk_file_close(&f->file);

@@ -2,10 +2,9 @@
  * `.haul/` and the job's directory in it.
  *
  * A job's directory is alive as long as somebody holds its lock; the kernel drops the lock with the process. The lock
- * of
- * `.haul/` itself is held around "make and lock a job's directory", around the sweep and around the removal: so a sweep
- * never sees a directory that is made but not locked yet, and `.haul/` is not removed under somebody who just opened
- * it.
+ * of `.haul/` itself is held around "make and lock a job's directory", around the sweep and around the removal: so a
+ * sweep never sees a directory that is made but not locked yet, and `.haul/` is not removed under somebody who just
+ * opened it.
  */
 #include "engine/place.h"
 #include "engine/random_hex.h"

@@ -18,7 +18,7 @@
 enum {
 	INPUT_MAX = 1 << 16,
 	LEAVES_MAX = 1 << 12, /* of a longer file the first ones: here it is not known how long it should be */
-	HEADER_BYTES = 96,
+	HEADER_BYTES = 144,
 	FIELDS_AT = 16, /* in the header, behind mark and version */
 	FIELDS_BYTES = 64,
 	INODE_AT = 56,

@@ -16,7 +16,7 @@
 #define assert_code(st, expected) assert_int_equal((st).code, (expected).code)
 #define assert_done(st) assert_code(st, HAUL_OK)
 
-enum { INODE = 4711, LEAVES = 11, PIECES = 4, HEADER_BYTES = 96, FILE_MAX = 1024 };
+enum { INODE = 4711, LEAVES = 11, PIECES = 4, HEADER_BYTES = 144, FILE_MAX = 1024 };
 
 static const struct leaf_source some_source = {
 	.size = (LEAVES - 1) * (uint64_t)HAUL_LEAF_BYTES + 5,

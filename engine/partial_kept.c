@@ -223,10 +223,10 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 	}
 	result = prepare(&f, fd, &st, cfg, fault);
 	if (haul_failed(result)) {
-		if (result.code != HAUL_CODE_UNSUPPORTED)
-			partial_keep(&f); /* for a time with more room, or more handles; without a record it goes */
+		if (result.code == HAUL_CODE_UNSUPPORTED && st.st_size > 0)
+			partial_leave_spot(&f); /* it is not ours */
 		else
-			partial_leave_spot(&f);
+			partial_keep(&f); /* for a time with more room, or more handles; without a record it goes */
 		(void)close(fd);
 		return result;
 	}
@@ -400,7 +400,7 @@ void partial_keep(struct partial *f)
 		partial_discard(f);
 		return;
 	}
-	if (f->file.fd >= 0)
+	if (f->file.fd >= 0 && f->found != PARTIAL_OF_OTHER) /* its leaves may still be equal */
 		give_back_room(f);
 	leaf_record_close(&f->record);
 	if (f->file.fd >= 0)

@@ -171,7 +171,7 @@ static void a_shorter_or_longer_source_gives_the_size(void **state)
 	leave_one(f, "file", &some_source);
 	other.size = 2 * HAUL_LEAF_BYTES + 1;
 	part = get_kept(f->place, "file", &other, PARTIAL_OF_OTHER);
-	assert_fills(&part, "abc");
+	assert_fills(&part, "a0c"); /* what was not recorded has been given back */
 	check_leaf(&part, 2, 'C');
 	partial_keep(&part);
 	next_job(f);
@@ -180,7 +180,7 @@ static void a_shorter_or_longer_source_gives_the_size(void **state)
 	partial_keep(&part);
 	other.size = 5 * HAUL_LEAF_BYTES;
 	part = get_kept(f->place, "file", &other, PARTIAL_OF_OTHER);
-	assert_true(leaf_is(part.file.fd, other.size, 0, 'a') && leaf_is(part.file.fd, other.size, 1, 'b'));
+	assert_true(leaf_is(part.file.fd, other.size, 0, '\0') && leaf_is(part.file.fd, other.size, 1, '\0'));
 	assert_true(leaf_is(part.file.fd, other.size, 3, '\0') && leaf_is(part.file.fd, other.size, 4, '\0'));
 	check_leaf(&part, 4, 'e');
 	partial_keep(&part);
@@ -188,6 +188,127 @@ static void a_shorter_or_longer_source_gives_the_size(void **state)
 	part = get_kept(f->place, "file", &other, PARTIAL_OF_SAME);
 	assert_recorded(&part, "----e");
 	partial_discard(&part);
+}
+
+/* As direct writes leave it: the tail in whole units. */
+static void a_padded_tail_counts_and_is_cut(void **state)
+{
+	struct fixture *f = *state;
+	struct partial part = get_kept(f->place, "file", &some_source, PARTIAL_NEW);
+
+	check_leaf(&part, 3, 'd');
+	assert_int_equal(ftruncate(part.file.fd, (off_t)(SIZE + 4096 - TAIL)), 0);
+	partial_keep(&part);
+	next_job(f);
+	part = get_kept(f->place, "file", &some_source, PARTIAL_OF_SAME);
+	assert_recorded(&part, "---d");
+	{
+		struct leaf_map have;
+
+		assert_true(leaf_map_open(&have, LEAVES));
+		leaf_map_set(&have, 3);
+		assert_done(partial_zero_rest(&part, &have));
+		leaf_map_close(&have);
+	}
+	assert_fills(&part, "000d");
+	partial_discard(&part);
+}
+
+static void room_that_is_not_filled_is_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct leaf_source source = some_source;
+	struct partial part;
+	struct stat st;
+
+	if (disk_file_is_in_memory(f->tree.fd))
+		skip_because("the tests' directory lies in memory, where no room is taken");
+	source.size = 16 * HAUL_LEAF_BYTES;
+	part = get_kept(f->place, "file", &source, PARTIAL_NEW);
+	check_leaf(&part, 5, 'f');
+	assert_int_equal(fstat(part.file.fd, &st), 0);
+	assert_true(st.st_blocks * 512 >= 16 * HAUL_LEAF_BYTES);
+	partial_keep(&part);
+	next_job(f);
+	part = get_kept(f->place, "file", &source, PARTIAL_OF_SAME);
+	assert_int_equal(fstat(part.file.fd, &st), 0);
+	assert_in_range(st.st_blocks * 512, HAUL_LEAF_BYTES, 2 * HAUL_LEAF_BYTES);
+	assert_int_equal(st.st_size, source.size);
+	assert_true(leaf_is(part.file.fd, source.size, 5, 'f'));
+	partial_discard(&part);
+}
+
+/* Its name is a digest, and somebody may find a path that gives the same one. */
+static void one_of_another_owner_is_left_alone(void **state)
+{
+	struct leaf_source foreign = some_source;
+	struct fixture *f = *state;
+	struct leaf_record record;
+	struct partial part;
+	struct stat st;
+	char name[RECORD_NAME_MAX];
+
+	part = get_kept(f->place, "file", &some_source, PARTIAL_NEW);
+	check_leaf(&part, 1, 'b');
+	assert_int_equal(fstat(part.file.fd, &st), 0);
+	partial_record_name(part.name, name);
+	foreign.owner.root_inode = f->place->root_inode;
+	memcpy(foreign.owner.peer_id, "somebody else", 13);
+	assert_done(leaf_record_create(f->place->kept_fd, name, &foreign, st.st_ino, &record));
+	leaf_record_close(&record);
+	part.found = PARTIAL_OF_OTHER; /* its own record is another file now */
+	partial_keep(&part);
+	next_job(f);
+	part = get(f->place, "file", &some_source);
+	assert_false(part.is_kept);
+	partial_discard(&part);
+	assert_int_equal(temp_count(f->tree.fd, KEPT), 2);
+}
+
+static void equal_leaves_are_recorded(void **state)
+{
+	struct fixture *f = *state;
+	struct haul_digest digests[200];
+	struct leaf_source source = some_source;
+	struct leaf_map have, read;
+	struct partial part;
+
+	source.size = 200 * (uint64_t)HAUL_LEAF_BYTES;
+	part = get_config(f->place, "file",
+			  &(struct partial_config){ .size = source.size, .is_sparse = true, .source = &source });
+	assert_true(part.is_kept && leaf_map_open(&have, 200) && leaf_map_open(&read, 200));
+	for (uint64_t i = 0; i < 200; i++) {
+		memset(digests[i].bytes, (int)i, sizeof(digests[i].bytes));
+		if (i % 70)
+			leaf_map_set(&have, i);
+	}
+	assert_done(partial_record_have(&part, &have, digests));
+	partial_keep(&part);
+	next_job(f);
+	part = get_config(f->place, "file",
+			  &(struct partial_config){ .size = source.size, .is_sparse = true, .source = &source });
+	memset(digests, 0, sizeof(digests));
+	assert_done(partial_read_record(&part, &read, digests));
+	for (uint64_t i = 0; i < 200; i++) {
+		assert_int_equal(leaf_map_has(&read, i), i % 70 != 0);
+		assert_int_equal(digests[i].bytes[3], i % 70 ? i : 0);
+	}
+	leaf_map_close(&have);
+	leaf_map_close(&read);
+	partial_discard(&part);
+}
+
+static void after_a_failed_sync_nothing_is_recorded_or_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct partial part = get_kept(f->place, "file", &some_source, PARTIAL_NEW);
+	struct leaf_piece piece = piece_of(2, 'c');
+
+	check_leaf(&part, 1, 'b');
+	part.lost = HAUL_IO;
+	assert_string_equal(haul_status_text(partial_checkpoint(&part, &piece, 1)), haul_status_text(HAUL_IO));
+	partial_keep(&part);
+	assert_int_equal(temp_count(f->tree.fd, KEPT), 0);
 }
 
 static void one_that_starts_anew_is_all_zeros(void **state)
@@ -391,6 +512,11 @@ int main(void)
 		kept_test(another_state_begins_the_record_anew),
 		kept_test(one_without_an_id_is_never_the_same),
 		kept_test(a_shorter_or_longer_source_gives_the_size),
+		kept_test(a_padded_tail_counts_and_is_cut),
+		kept_test(room_that_is_not_filled_is_given_back),
+		kept_test(one_of_another_owner_is_left_alone),
+		kept_test(equal_leaves_are_recorded),
+		kept_test(after_a_failed_sync_nothing_is_recorded_or_kept),
 		kept_test(one_that_starts_anew_is_all_zeros),
 		kept_test(what_is_not_recorded_is_zeroed),
 		cmocka_unit_test(what_is_not_recorded_is_zeroed_in_memory),

@@ -99,6 +99,9 @@ const char *channel_address_text(const struct channel *ch);
 uv_loop_t *channel_loop(const struct channel *ch);
 const uint8_t *channel_device_id(const struct channel *ch); /* 32 bytes; once ready */
 
+/* After how long without a sign of life a peer is taken for dead: milliseconds, a multiple of 1,000. */
+unsigned channel_dead_peer_ms(void);
+
 /* As the kernel has measured it. */
 struct round_trip channel_round_trip(const struct channel *ch);
 

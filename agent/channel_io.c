@@ -24,14 +24,27 @@ int channel_socket(const struct channel *ch)
 	return fd;
 }
 
-/* A peer whose machine went away is found in about 30 s, whether we are writing or only waiting. */
+/* HAUL_DEAD_PEER_MS makes it shorter, for tests; whole seconds, 2 at least. */
+unsigned channel_dead_peer_ms(void)
+{
+	const char *asked = getenv("HAUL_DEAD_PEER_MS");
+	unsigned long ms = asked ? strtoul(asked, NULL, 10) : 0;
+
+	return ms >= 2000 && ms < CHANNEL_DEAD_PEER_MS ? (unsigned)(ms / 1000 * 1000) : CHANNEL_DEAD_PEER_MS;
+}
+
+/*
+ * A peer that is gone without a word is found out within that time: where bytes of ours are on their way by
+ * TCP_USER_TIMEOUT, where all is quiet by keepalives (tcp(7)): 10 s, then 4 of them 5 s apart.
+ */
 void channel_tune_socket(struct channel *ch)
 {
-	unsigned dead_ms = CHANNEL_DEAD_PEER_MS;
-	int interval_s = 5, count = 4, fd = channel_socket(ch);
+	unsigned dead_ms = channel_dead_peer_ms(), idle_s = dead_ms / 3000 ? dead_ms / 3000 : 1;
+	int interval_s = dead_ms < 6000 ? 1 : (int)dead_ms / 6000, fd = channel_socket(ch);
+	int count = ((int)(dead_ms / 1000) - (int)idle_s) / interval_s;
 
 	(void)uv_tcp_nodelay(&ch->tcp, 1);
-	(void)uv_tcp_keepalive(&ch->tcp, 1, 10);
+	(void)uv_tcp_keepalive(&ch->tcp, 1, idle_s);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));

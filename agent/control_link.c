@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFUSE_MS = 1000, FINISH_MS = 10000, DETACH_RETRY_MS = 5 };
+enum { REFUSE_MS = 1000, FINISH_MS = 10000, DETACH_RETRY_MS = 5, BEATS = 4 };
 
 static const char *peer_text(const struct control_link *l)
 {
@@ -35,6 +35,7 @@ void link_end(struct control_link *l, haul_status why, const struct haul_fault *
 		return;
 	l->state = LINK_ENDED;
 	(void)uv_timer_stop(&l->timer);
+	(void)uv_timer_stop(&l->beat);
 	copy.status = why;
 	l->end_fault = copy;
 	l->cb->on_end(l->ctx, l, why, &copy);
@@ -100,6 +101,41 @@ void link_wait(struct control_link *l, uint32_t wait_ms)
 		(void)uv_timer_start(&l->timer, on_silence, wait_ms, 0);
 	else
 		(void)uv_timer_stop(&l->timer);
+}
+
+/* Each side says something four times in the time after which it would be taken for dead. A process that was asleep
+ * itself finds one beat due, not many, and so hears first what has come meanwhile. */
+static void on_beat(uv_timer_t *timer)
+{
+	const struct message m = { .type = MSG_ALIVE };
+	struct control_link *l = timer->data;
+	struct haul_fault fault;
+	haul_status st;
+
+	if (l->state != LINK_OPEN) {
+		(void)uv_timer_stop(timer);
+		return;
+	}
+	if (++l->silent_beats >= BEATS) {
+		st = haul_fault_set(&fault, HAUL_TIMED_OUT, "%s was silent for %u s", peer_text(l),
+				    channel_dead_peer_ms() / 1000);
+		link_end(l, st, &fault);
+		return;
+	}
+	if (!l->has_said)
+		(void)link_say(l, &m, &fault);
+	l->has_said = false;
+}
+
+void link_beat(struct control_link *l, bool is_on)
+{
+	l->silent_beats = 0;
+	if (l->is_paired) /* the other end is this process */
+		return;
+	if (is_on)
+		(void)uv_timer_start(&l->beat, on_beat, channel_dead_peer_ms() / BEATS, channel_dead_peer_ms() / BEATS);
+	else
+		(void)uv_timer_stop(&l->beat);
 }
 
 void control_link_refuse(struct control_link *l, const struct msg_error *error)
@@ -261,7 +297,8 @@ static struct control_link *link_alloc(uv_loop_t *loop, enum control_role role)
 	}
 	(void)uv_idle_init(loop, &l->soon);
 	(void)uv_timer_init(loop, &l->timer);
-	l->soon.data = l->timer.data = l;
+	(void)uv_timer_init(loop, &l->beat);
+	l->soon.data = l->timer.data = l->beat.data = l;
 	l->role = role;
 	return l;
 }
@@ -335,7 +372,7 @@ void control_link_close(struct control_link *l, void (*on_closed)(void *ctx), vo
 	l->state = LINK_CLOSED;
 	l->on_closed = on_closed;
 	l->closed_ctx = ctx;
-	l->open_parts = 2;
+	l->open_parts = 3;
 	pair_leave(l);
 	if (l->channel) {
 		l->open_parts++;
@@ -343,6 +380,7 @@ void control_link_close(struct control_link *l, void (*on_closed)(void *ctx), vo
 	}
 	uv_close((uv_handle_t *)&l->soon, on_handle_closed);
 	uv_close((uv_handle_t *)&l->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&l->beat, on_handle_closed);
 }
 
 /* Owner's small calls */

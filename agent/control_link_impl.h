@@ -35,6 +35,9 @@ struct control_link {
 
 	uv_idle_t soon;   /* writes what has gathered, on the loop's next turn */
 	uv_timer_t timer; /* the peer's silence, or how long the end may take */
+	uv_timer_t beat;  /* in a job: who has said or heard anything since the last one? */
+	unsigned silent_beats;
+	bool has_said;
 	unsigned open_parts;
 	void (*on_detached)(void *ctx, struct channel_parts *parts);
 	void *detached_ctx;
@@ -49,6 +52,8 @@ void link_fail(struct control_link *l, haul_status why, const struct haul_fault 
 /* The peer may be silent for `wait_ms` from now; 0: for any time. */
 void link_wait(struct control_link *l, uint32_t wait_ms);
 void link_try_detach(struct control_link *l);
+/* A job begins, or its last word has been said. */
+void link_beat(struct control_link *l, bool is_on);
 /* `channel` is taken, or NULL for an end of a pair. On failure nothing is left, and the channel is the caller's. */
 haul_status link_new(uv_loop_t *loop, struct channel *channel, enum control_role role, const struct msg_hello *hello,
 		     struct control_link **ret_link, struct haul_fault *fault);

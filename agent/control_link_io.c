@@ -41,10 +41,14 @@ haul_status link_say(struct control_link *l, const struct message *m, struct hau
 		return st;
 	if (haul_failed(link_queue(l, &update)))
 		st = haul_fault_set(fault, HAUL_NO_MEMORY, "no memory to send %s", message_name(m->type));
-	if (haul_failed(st))
+	if (haul_failed(st)) {
 		link_fail(l, st, fault);
-	else
-		link_wait(l, update.wait_ms);
+		return st;
+	}
+	link_wait(l, update.wait_ms);
+	l->has_said = true;
+	if (m->type == MSG_ACCEPT || m->type == MSG_DONE)
+		link_beat(l, m->type == MSG_ACCEPT);
 	return st;
 }
 
@@ -121,6 +125,10 @@ static void link_deliver(struct control_link *l, const struct control_update *up
 	link_wait(l, update->wait_ms);
 	if (m->type == MSG_HELLO && l->role == CONTROL_CLIENT)
 		greet_back(l);
+	if (m->type == MSG_ACCEPT)
+		link_beat(l, true);
+	if (m->type == MSG_ALIVE)
+		return;
 	if (l->state == LINK_OPEN || l->state == LINK_FINISHING)
 		l->cb->on_message(l->ctx, l, m);
 }
@@ -175,8 +183,10 @@ void link_on_readable(void *ctx, struct channel *ch)
 		}
 		got = channel_read(ch, at, READ_BYTES);
 		byte_queue_added(&l->input, got);
-		if (got)
+		if (got) {
+			l->silent_beats = 0;
 			link_parse(l);
+		}
 	}
 }
 

@@ -191,6 +191,8 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_cancel(j, fault);
 	case MSG_NOTE:
 		return on_note(j, fault);
+	case MSG_ALIVE:
+		return HAUL_OK;
 	default:
 		return haul_bug("%s is no message of a job", message_name(m->type));
 	}

@@ -55,6 +55,8 @@ uint32_t control_moves(const struct control_speaker *speaker)
 	moves = speaker->is_sender ? sender_moves[speaker->stage] : receiver_moves[speaker->stage];
 	if (speaker->role == CONTROL_CLIENT && speaker->stage < STAGE_DONE)
 		moves |= MSG(CANCEL);
+	if (speaker->stage < STAGE_DONE)
+		moves |= MSG(ALIVE);
 	if (speaker->role == CONTROL_SERVER && speaker->stage < STAGE_ENDED)
 		moves |= MSG(NOTE);
 	if (speaker->other_stage < STAGE_ENDED)

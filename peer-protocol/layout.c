@@ -29,6 +29,7 @@ static const struct layout *const message_variants[] = {
 	[MSG_DONE] = &done_layout,
 	[MSG_CANCEL] = &cancel_layout,
 	[MSG_NOTE] = &note_layout,
+	[MSG_ALIVE] = &alive_layout,
 };
 
 const struct layout message_layout = {
@@ -68,6 +69,7 @@ const char *message_name(enum message_type type)
 		[MSG_DONE] = "DONE",
 		[MSG_CANCEL] = "CANCEL",
 		[MSG_NOTE] = "NOTE",
+		[MSG_ALIVE] = "ALIVE",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

@@ -2,7 +2,8 @@
 #include "peer-protocol/layout.h"
 
 #define JOB_FLAGS_ALL                                                                                                  \
-	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK | JOB_RESTART)
+	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK |           \
+	 JOB_RESTART)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -229,3 +230,5 @@ static const struct field note_fields[] = {
 	FIELD_VALUE(FIELD_TEXT, struct msg_note, text, 1, MESSAGE_TEXT_MAX),
 };
 const struct layout note_layout = { LAYOUT_OF(struct msg_note, note_fields) };
+
+const struct layout alive_layout = { .field_count = 0 };

@@ -95,7 +95,8 @@ enum message_type {
 	MSG_DONE = 23,         /* both: roots agree; close_notify follows */
 	MSG_CANCEL = 24,       /* client: stop; what is committed stays */
 	MSG_NOTE = 25,         /* server: a choice or a fallback of its end, for people */
-	MSG_TYPE_LAST = MSG_NOTE,
+	MSG_ALIVE = 26,        /* both, in a job: nothing else to say just now */
+	MSG_TYPE_LAST = MSG_ALIVE,
 };
 
 struct capability {
@@ -203,7 +204,7 @@ struct job_source {
 };
 
 struct msg_job {
-	uint8_t job_id[16]; /* random; the same for a job that is tried again */
+	uint8_t job_id[16]; /* the same for a job that comes again; zeros: none */
 	enum job_verb verb;
 	enum job_direction direction;
 	uint32_t flags;

@@ -314,6 +314,7 @@ static const struct message job_end = {
 };
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };
+static const struct message alive = { .type = MSG_ALIVE };
 static const struct message note = { .type = MSG_NOTE, .note = { .text = T("xfs on sd") } };
 
 const struct message_sample message_samples[] = {

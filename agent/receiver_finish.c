@@ -134,6 +134,11 @@ void receiver_released(struct recv_entry *e)
 	}
 }
 
+static bool was_received(const struct recv_entry *e)
+{
+	return e->is_committed && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG);
+}
+
 void receiver_on_committed(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
@@ -144,6 +149,7 @@ void receiver_on_committed(struct recv_entry *e)
 	else if (e->commit != COMMIT_META && e->commit != COMMIT_DISCARD)
 		e->outcome = e->was_cloned ? OUTCOME_UNCHANGED : OUTCOME_PROVEN; /* nobody has read it */
 	if (r->state != RECEIVER_RUNNING) {
+		r->totals.files_sent += was_received(e) && e->facts.kind == ENTRY_FILE; /* there all the same */
 		receiver_check_end(r);
 		return;
 	}
@@ -152,7 +158,7 @@ void receiver_on_committed(struct recv_entry *e)
 
 static haul_status settle(struct receiver *r, const struct recv_entry *e)
 {
-	bool was_sent = e->is_committed && (e->commit == COMMIT_SMALL || e->commit == COMMIT_BIG);
+	bool was_sent = was_received(e);
 	struct entry_record rec = { .kind = e->facts.kind,
 				    .outcome = e->outcome,
 				    .path = e->path,

@@ -311,6 +311,17 @@ bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *
 	return true;
 }
 
+void sender_each_sent(const struct sender *s, void (*each)(void *ctx, const char *path), void *ctx)
+{
+	const struct send_entry *e;
+	size_t at = 0;
+
+	while ((e = index_map_next(&s->window, &at))) {
+		if (e->was_sent && e->facts.kind == ENTRY_FILE)
+			each(ctx, e->path);
+	}
+}
+
 struct lane_set *sender_lanes(struct sender *s)
 {
 	return &s->lanes;

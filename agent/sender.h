@@ -32,6 +32,8 @@ bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *
 
 struct lane_set *sender_lanes(struct sender *s);
 const struct job_totals *sender_totals(const struct sender *s);
+/* After its end: the files whose content went out, and whose result has not come. `path` as job_entry's, borrowed. */
+void sender_each_sent(const struct sender *s, void (*each)(void *ctx, const char *path), void *ctx);
 const char *sender_describe(const struct sender *s, char *ret_text, size_t cap);
 
 #endif

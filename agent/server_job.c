@@ -323,7 +323,7 @@ static void admit_or_queue(struct server_session *s)
 	struct message m = { .type = MSG_BUSY };
 	struct haul_fault fault = { 0 };
 
-	if (!has_its_share(s) && session_admit(s)) {
+	if (!session_has_predecessor(s) && !has_its_share(s) && session_admit(s)) {
 		run_job(s);
 		return;
 	}
@@ -338,7 +338,7 @@ void server_admit_next(struct server *server)
 	list_each (pos, &server->sessions) {
 		struct server_session *s = list_item(pos, struct server_session, link);
 
-		if (s->state != SESSION_QUEUED || s->said_error || has_its_share(s))
+		if (s->state != SESSION_QUEUED || s->said_error || session_has_predecessor(s) || has_its_share(s))
 			continue;
 		if (!session_admit(s))
 			return;
@@ -444,6 +444,7 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 	}
 	s->in_pool = true;
 	s->state = SESSION_OPENING;
+	session_take_over(s);
 }
 
 void session_job_message(struct server_session *s, const struct message *m)

@@ -1,4 +1,5 @@
-/* Inside of the server: server.c (connections, questions), server_job.c (a session's job). Main loop only. */
+/* Inside of the server: server.c (connections, questions), server_job.c (a session's job), server_again.c (one that
+ * comes again). Main loop only. */
 #ifndef HAUL_AGENT_SERVER_PARTS_H
 #define HAUL_AGENT_SERVER_PARTS_H
 
@@ -95,6 +96,10 @@ void server_admit_next(struct server *server);
 struct lane_set *session_job_lanes(const struct session_job *j);
 /* Whether lane `number` may join now: the next of its epochs, and memory for its blocks. Else `s` is told why not. */
 bool session_claim_lane(struct server_session *owner, const struct msg_lane_hello *m, struct haul_fault *fault);
+
+/* server_again.c */
+bool session_has_predecessor(const struct server_session *s); /* an attempt of the same job that is not gone yet */
+void session_take_over(struct server_session *s);             /* end those */
 
 /* server_device.c */
 void session_choose(const struct server *server, struct session_job *j); /* the job has been opened: its policy */

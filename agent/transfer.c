@@ -2,11 +2,13 @@
  * The life of a transfer: one loop on the calling thread, from the first look at the places to the last callback.
  *
  * Happy path: transfer_look_local(), dial, transfer_look_remote(), transfer_land(), JOB, ACCEPT, the job's end, close.
+ * A connection that is lost while the job runs leads back to the dial (transfer_again.c).
  * A signal cancels: what is committed stays, what is not is dropped, the exit code says which signal.
  */
 #include "agent/transfer_parts.h"
 
 #include "agent/exit_class.h"
+#include "engine/base/escape.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -31,6 +33,7 @@ static void transfer_over(struct transfer *t)
 	close_handle((uv_handle_t *)&t->tick);
 	close_handle((uv_handle_t *)&t->leave);
 	close_handle((uv_handle_t *)&t->grow);
+	close_handle((uv_handle_t *)&t->again_timer);
 	for (size_t i = 0; i < TRANSFER_SIGNALS; i++)
 		close_handle((uv_handle_t *)&t->signals[i]);
 	mailbox_close(&t->mailbox, NULL);
@@ -94,11 +97,38 @@ static void stop_job(struct transfer *t, haul_status why, const struct haul_faul
 		receiver_stop(t->receiver, why, fault);
 }
 
+/* It stops, or a connection of its own was lost: that says nothing about the job. */
+static void peer_lost(struct transfer *t, haul_status st, const struct msg_error *e)
+{
+	char words[HAUL_FAULT_TEXT_MAX / 2];
+	struct haul_fault fault;
+
+	(void)haul_fault_set(&fault, st, "%s",
+			     e->text.len ? haul_escape(e->text.at, e->text.len, words, sizeof(words))
+					 : haul_status_text(st));
+	if (t->job_runs) {
+		stop_job(t, st, &fault);
+	} else if (!transfer_again(t, st, &fault)) {
+		transfer_fault(t, st, &fault, NULL);
+		transfer_leave(t);
+	}
+}
+
 static void on_refused(struct transfer *t, const struct msg_error *e)
 {
+	haul_status st = haul_status_from_number(e->code);
+
+	if (t->state == TRANSFER_AGAIN) {
+		transfer_again_refused(t, e);
+		return;
+	}
+	if (transfer_is_lost(t, st)) {
+		peer_lost(t, st, e);
+		return;
+	}
 	transfer_refused(t, e);
 	if (t->job_runs)
-		stop_job(t, haul_status_from_number(e->code), NULL);
+		stop_job(t, st, NULL);
 	else
 		transfer_leave(t);
 }
@@ -107,6 +137,8 @@ static void on_busy(struct transfer *t, const struct msg_busy *m)
 {
 	char text[128];
 
+	if (t->again.count && m->place == 1)
+		return; /* it is about to let go of what the lost connection has left there */
 	(void)snprintf(text, sizeof(text), "%s is busy: this job is number %u in its queue", t->peer_name, m->place);
 	if (t->obs->on_note)
 		t->obs->on_note(t->obs->ctx, text);
@@ -168,6 +200,10 @@ static void on_link_end(void *ctx, struct control_link *l, haul_status why, cons
 		stop_job(t, haul_ok(why) ? HAUL_LOST : why, fault);
 		return;
 	}
+	if (t->state == TRANSFER_AGAIN && (haul_ok(why) || transfer_is_lost(t, why)))
+		return; /* that is why it is tried again */
+	if (t->state == TRANSFER_STARTING && transfer_again(t, haul_ok(why) ? HAUL_LOST : why, fault))
+		return;
 	if (haul_failed(why) && !t->was_refused && t->state != TRANSFER_LEAVING)
 		transfer_fault(t, why, fault, NULL);
 	t->state = TRANSFER_LEAVING;
@@ -183,24 +219,33 @@ const struct control_link_callbacks transfer_link_callbacks = {
 static void on_dialled(void *ctx, struct dial_result *result, const struct haul_fault *fault, const char *remedy)
 {
 	struct transfer *t = ctx;
+	uint8_t before_id[32];
 
 	t->dial = NULL;
-	t->trust = result->trust;
 	if (!result->link) {
+		if (transfer_again(t, fault->status, fault))
+			return;
 		if (t->state != TRANSFER_LEAVING)
 			transfer_fault(t, fault->status, fault, remedy);
 		t->state = TRANSFER_LEAVING;
 		transfer_over(t);
 		return;
 	}
+	dial_trust_free(t->trust); /* of a connection that was lost, and is closed since before this one was begun */
+	t->trust = result->trust;
 	t->link = result->link;
 	t->tls = result->tls;
 	t->address = result->address;
 	memcpy(t->peer_name, result->peer_name, sizeof(t->peer_name));
+	memcpy(before_id, t->device_id, sizeof(before_id));
 	memcpy(t->device_id, result->device_id, sizeof(t->device_id));
 	control_link_set_callbacks(t->link, &transfer_link_callbacks, t);
 	if (t->state == TRANSFER_LEAVING) {
 		transfer_over(t);
+		return;
+	}
+	if (t->again.was_accepted) {
+		transfer_again_dialled(t, before_id);
 		return;
 	}
 	t->state = TRANSFER_LOOKING;
@@ -238,6 +283,7 @@ static void on_tick(uv_timer_t *timer)
 	if (!t->job_runs || uv_hrtime() - t->moved_ns < (uint64_t)t->req->timeout_ms * 1000000)
 		return;
 	(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "nothing has moved for %u s", t->req->timeout_ms / 1000);
+	t->again.is_over = true; /* the connection is there: another one would bring no more */
 	stop_job(t, HAUL_TIMED_OUT, &fault);
 }
 
@@ -261,7 +307,8 @@ static haul_status open_loop(struct transfer *t)
 	(void)uv_timer_init(&t->loop, &t->tick);
 	(void)uv_timer_init(&t->loop, &t->leave);
 	(void)uv_timer_init(&t->loop, &t->grow);
-	t->tick.data = t->leave.data = t->grow.data = t;
+	(void)uv_timer_init(&t->loop, &t->again_timer);
+	t->tick.data = t->leave.data = t->grow.data = t->again_timer.data = t;
 	for (size_t i = 0; i < TRANSFER_SIGNALS; i++) {
 		(void)uv_signal_init(&t->loop, &t->signals[i]);
 		t->signals[i].data = t;
@@ -271,14 +318,24 @@ static haul_status open_loop(struct transfer *t)
 	return HAUL_OK;
 }
 
-static void start(struct transfer *t)
+void transfer_dial(struct transfer *t, uint32_t most_ms)
 {
 	const struct dial_config cfg = { .home = t->home,
 					 .place = t->remote,
-					 .timeout_ms = t->req->connect_timeout_ms };
+					 .timeout_ms = t->req->connect_timeout_ms < most_ms ? t->req->connect_timeout_ms
+											    : most_ms };
 	struct haul_fault fault = { 0 };
-	haul_status st;
+	haul_status st = dial_start(&t->loop, &cfg, on_dialled, t, &t->dial, &fault);
 
+	t->state = TRANSFER_DIALING;
+	if (haul_ok(st))
+		return;
+	transfer_fault(t, st, &fault, NULL);
+	transfer_leave(t);
+}
+
+static void start(struct transfer *t)
+{
 	if (!transfer_look_local(t)) {
 		transfer_leave(t);
 		return;
@@ -287,11 +344,7 @@ static void start(struct transfer *t)
 		transfer_land(t);
 		return;
 	}
-	st = dial_start(&t->loop, &cfg, on_dialled, t, &t->dial, &fault);
-	if (haul_ok(st))
-		return;
-	transfer_fault(t, st, &fault, NULL);
-	transfer_leave(t);
+	transfer_dial(t, UINT32_MAX);
 }
 
 static void free_sources(struct transfer *t)
@@ -323,6 +376,8 @@ static void transfer_close(struct transfer *t)
 		(void)close(t->root_fd);
 	dial_trust_free(t->trust);
 	device_book_close(&t->book);
+	told_set_close(&t->again.told);
+	copy_lock_close(&t->lock);
 }
 
 /* A trace that cannot be made is told before anything is touched. */
@@ -354,7 +409,7 @@ static void close_trace(struct transfer *t)
 void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
 		  struct transfer_report *ret_report)
 {
-	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1 };
+	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1, .lock = { -1 } };
 
 	*ret_report = (struct transfer_report){ .is_dry_run = req->dry_run };
 	t.is_local = !req->destination->is_remote && !req->sources[0].is_remote;

@@ -2,8 +2,9 @@
  * A transfer from the command line's point of view: one call that runs it and tells what happens through an observer.
  *
  * transfer_run() runs the local end in this process: it connects to the peer's hauld, opens the lanes, and is the
- * sending or the receiving end; with every place on this machine it runs both ends. It handles SIGINT, SIGTERM and
- * SIGHUP while it runs. Observer calls come on the calling thread.
+ * sending or the receiving end; with every place on this machine it runs both ends. A connection that is lost while the
+ * job runs is made again, and the job goes on, until nothing new has come for timeout_ms. It handles SIGINT, SIGTERM
+ * and SIGHUP while it runs. Observer calls come on the calling thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_H
 #define HAUL_AGENT_TRANSFER_H
@@ -146,6 +147,8 @@ struct transfer_observer {
 	void (*on_explain)(void *ctx, const char *text);                   /* a choice and its reason */
 	void (*on_progress)(void *ctx, const struct transfer_progress *p); /* about 4 times a second */
 	void (*on_entry)(void *ctx, const struct transfer_entry *e);
+	/* The job goes on over a new connection, the `count`th; seconds since the old one was lost. NULL is fine. */
+	void (*on_reconnected)(void *ctx, unsigned count, double after_s);
 	void (*on_warning)(void *ctx, const struct transfer_problem *p);
 	void (*on_error)(void *ctx, const struct transfer_problem *p);
 };

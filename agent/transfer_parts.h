@@ -1,12 +1,14 @@
 /*
  * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c
- * (landing, JOB, the end of the job it runs), transfer_lanes.c (how many lanes), transfer_tell.c (entries, problems),
- * transfer_report.c (the report), transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused).
- * One thread.
+ * (landing, JOB, the end of the job it runs), transfer_again.c (a lost connection), transfer_once.c (the same copy
+ * twice), transfer_lanes.c (how many lanes), transfer_tell.c (entries, problems), transfer_report.c (the report),
+ * transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused). One thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_PARTS_H
 #define HAUL_AGENT_TRANSFER_PARTS_H
 
+#include "agent/backoff.h"
+#include "agent/copy_lock.h"
 #include "agent/dial.h"
 #include "agent/dial_trust.h"
 #include "agent/landing.h"
@@ -16,6 +18,7 @@
 #include "agent/receiver.h"
 #include "agent/sender.h"
 #include "agent/source_eraser.h"
+#include "agent/told_set.h"
 #include "agent/transfer.h"
 #include "engine/device.h"
 
@@ -24,6 +27,9 @@
  *
  *  DIALING --HELLO--> LOOKING --FOUND--> NAMING --FOUND--> STARTING --ACCEPT--> RUNNING --job's end--> LEAVING --> OVER
  *     +---------+------------+-------------+-------------- any failure, a signal -------------------------^
+ *
+ *  RUNNING --connection lost--> AGAIN --wait--> DIALING --HELLO--> STARTING --ACCEPT--> RUNNING
+ *                                 ^-- lost, refused, no answer --------+
  */
 enum transfer_state {
 	TRANSFER_DIALING,
@@ -31,6 +37,7 @@ enum transfer_state {
 	TRANSFER_NAMING,   /* LOOKUP: which of the landing names exist (push) */
 	TRANSFER_STARTING, /* JOB sent */
 	TRANSFER_RUNNING,
+	TRANSFER_AGAIN, /* waits until it dials again */
 	TRANSFER_LEAVING,
 	TRANSFER_OVER,
 };
@@ -41,6 +48,23 @@ enum {
 	TRANSFER_LEAVE_MS = 1500,
 	TRANSFER_SHOWN_MAX = 1024,
 };
+
+/* What outlives a connection that was lost. */
+struct transfer_again {
+	bool was_accepted; /* a job of ours has been: what is lost from now on is worth another try */
+	bool is_over;      /* the job is ended by us: no other try */
+	unsigned count;    /* connections lost since then; 0: this is the first attempt */
+	uint64_t lost_ns;  /* when this one was; 0: the job runs */
+	uint64_t clock_ns; /* since when nothing new has come */
+	uint64_t furthest; /* position() of the attempt that came furthest */
+	unsigned reasons;  /* t->reasons of what was found before the job */
+	struct backoff backoff;
+	uint64_t files_sent, bytes_sent; /* by the attempts that are over */
+	struct job_totals most;          /* the most that one of them saw: entries, files, bytes, files by outcome */
+	struct told_set told;
+};
+
+enum transfer_told { TOLD_ERROR, TOLD_ENTRY, TOLD_SENT };
 
 struct transfer {
 	const struct home *home;
@@ -53,7 +77,7 @@ struct transfer {
 	enum transfer_state state;
 	uv_loop_t loop;
 	struct mailbox mailbox;
-	uv_timer_t tick, leave, grow;
+	uv_timer_t tick, leave, grow, again_timer;
 	uv_signal_t signals[TRANSFER_SIGNALS];
 	uint64_t started_ns;
 	/* the other end */
@@ -101,6 +125,9 @@ struct transfer {
 	bool own_end_is_over;  /* its on_end has come */
 	struct eraser *eraser; /* is_move: what may go at the source */
 	bool was_refused;      /* the peer sent ERROR: it has been told */
+	struct transfer_again again;
+	struct copy_lock lock; /* of this very copy */
+	uint8_t job_id[16];    /* the same for each attempt; zeros: not chosen yet */
 	/* telling */
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
@@ -113,6 +140,7 @@ struct transfer {
 
 /* transfer.c */
 extern const struct control_link_callbacks transfer_link_callbacks; /* ctx: the transfer */
+void transfer_dial(struct transfer *t, uint32_t most_ms);           /* find the peer, with --connect-timeout or less */
 void transfer_leave(struct transfer *t);                            /* nothing more to do: close and end the loop */
 void transfer_ask(struct transfer *t, const struct message *m);     /* send; failure ends the transfer */
 
@@ -141,6 +169,25 @@ haul_status transfer_open_sources(struct transfer *t);
 haul_status transfer_open_destination(struct transfer *t, struct haul_fault *fault); /* makes it; fills root_fd */
 /* What both kinds of ends start from. The callbacks are those of our own end. */
 void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *ret_config);
+
+/* transfer_again.c */
+/* Whether what has ended is tried again, by and by: the job or the way to it is over then, else it is for the caller to
+ * tell. */
+bool transfer_again(struct transfer *t, haul_status st, const struct haul_fault *fault);
+/* An end of that kind says nothing about the job. */
+bool transfer_is_lost(const struct transfer *t, haul_status st);
+void transfer_again_dialled(struct transfer *t, const uint8_t before_id[32]);
+void transfer_again_refused(struct transfer *t, const struct msg_error *e); /* the peer's last words, while AGAIN */
+void transfer_joined(struct transfer *t);                                   /* ACCEPT has come, our end is made */
+bool transfer_was_told(struct transfer *t, const char *path, enum transfer_told what, uint64_t detail);
+/* Whether an earlier attempt has sent this file, and its result did not come through. */
+bool transfer_was_sent(struct transfer *t, const char *path);
+/* The figures of all attempts together. */
+void transfer_sum(const struct transfer *t, struct job_totals *ret_totals);
+
+/* transfer_once.c */
+/* Choose the job's id. False: the same copy runs already: told. */
+bool transfer_once(struct transfer *t);
 
 /* transfer_local.c */
 void transfer_local_suggest(struct transfer *t); /* verify: what may have been meant */

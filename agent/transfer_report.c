@@ -23,16 +23,38 @@ static double seconds_since(uint64_t then_ns, uint64_t now_ns)
 	return (double)(now_ns - then_ns) / 1e9;
 }
 
-/* Done never falls and never passes the total; what is under way counts by what has crossed. */
-static uint64_t bytes_done(struct transfer *t, const struct job_totals *all)
+static uint64_t more(uint64_t a, uint64_t b)
 {
-	uint64_t crossing = all->bytes_skipped + all->bytes_sent, done = all->bytes_done;
+	return a > b ? a : b;
+}
+
+/* Done never falls and never passes the total; what is under way counts by what has crossed. */
+static uint64_t bytes_done(const struct transfer *t, const struct job_totals *now, uint64_t total)
+{
+	uint64_t crossing = now->bytes_skipped + now->bytes_sent + now->bytes_resumed, done = now->bytes_done;
 
 	if (crossing > done && t->req->verb == TRANSFER_COPY)
 		done = crossing;
-	if (done > all->bytes)
-		done = all->bytes;
-	return done > t->progress.bytes_done ? done : t->progress.bytes_done;
+	return more(done < total ? done : total, t->progress.bytes_done);
+}
+
+/* Of a job that has begun again: what an attempt has not seen yet was there before. */
+static void fill_progress(struct transfer *t, const struct job_totals *now, uint64_t now_ns)
+{
+	bool is_behind = t->again.count && !now->scan_is_complete;
+	const struct transfer_progress *was = &t->progress;
+	uint64_t total = is_behind ? more(now->bytes, was->bytes_total) : now->bytes;
+
+	t->progress =
+	    (struct transfer_progress){ .files_done = more(now->files_proven + now->files_unchanged + now->files_failed,
+							   was->files_done),
+					.files_total = is_behind ? more(now->files, was->files_total) : now->files,
+					.bytes_done = bytes_done(t, now, total),
+					.bytes_total = total,
+					.bytes_sent = now->bytes_sent + t->again.bytes_sent,
+					.totals_final = now->scan_is_complete || (is_behind && was->totals_final),
+					.elapsed_s = seconds_since(t->started_ns, now_ns),
+					.rate_bytes_per_s = t->rate };
 }
 
 void transfer_tick(struct transfer *t)
@@ -45,19 +67,12 @@ void transfer_tick(struct transfer *t)
 		return;
 	if (moved != t->last_bytes)
 		t->moved_ns = now;
-	now_rate = (double)(all->bytes_sent - t->progress.bytes_sent) / seconds_since(t->last_ns, now);
+	now_rate =
+	    (double)(all->bytes_sent + t->again.bytes_sent - t->progress.bytes_sent) / seconds_since(t->last_ns, now);
 	t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * now_rate : now_rate;
 	t->last_bytes = moved;
 	t->last_ns = now;
-	t->progress =
-	    (struct transfer_progress){ .files_done = all->files_proven + all->files_unchanged + all->files_failed,
-					.files_total = all->files,
-					.bytes_done = bytes_done(t, all),
-					.bytes_total = all->bytes,
-					.bytes_sent = all->bytes_sent,
-					.totals_final = all->scan_is_complete,
-					.elapsed_s = seconds_since(t->started_ns, now),
-					.rate_bytes_per_s = t->rate };
+	fill_progress(t, all, now);
 	if (t->obs->on_progress)
 		t->obs->on_progress(t->obs->ctx, &t->progress);
 }
@@ -104,10 +119,21 @@ static void warn(struct transfer *t, uint64_t count, const char *what)
 	t->obs->on_warning(t->obs->ctx, &p);
 }
 
+/* Files that this attempt finds unchanged because one before it has sent them. */
+static uint64_t sent_before(const struct transfer *t, const struct job_totals *all)
+{
+	uint64_t before = all->files_sent - transfer_totals(t)->files_sent;
+
+	return before < all->files_unchanged ? before : all->files_unchanged;
+}
+
 void transfer_fill_report(struct transfer *t)
 {
-	const struct job_totals *all = transfer_totals(t);
+	struct job_totals sum;
+	const struct job_totals *all = &sum;
 	struct transfer_report *r = t->report;
+
+	transfer_sum(t, &sum);
 
 	r->elapsed_s = seconds_since(t->started_ns, uv_hrtime());
 	r->files_total = all->files;
@@ -121,8 +147,8 @@ void transfer_fill_report(struct transfer *t)
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;
 	r->bytes_sent = all->bytes_sent;
-	r->files_verified_transfer = all->files_proven;
-	r->files_unread = all->files_unchanged;
+	r->files_verified_transfer = all->files_proven + sent_before(t, all);
+	r->files_unread = all->files_unchanged - sent_before(t, all);
 	r->has_root = all->has_root;
 	r->job_root = all->root;
 	transfer_lanes_report(t);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,11 +153,7 @@ void transfer_send_job(struct transfer *t)
 	t->wished_lanes = m.job.lanes;
 	t->wished_more_lanes = m.job.more_lanes;
 	t->wished_block_bytes = m.job.block_bytes;
-	if (getrandom(m.job.job_id, sizeof(m.job.job_id), 0) != (ssize_t)sizeof(m.job.job_id)) {
-		transfer_fault(t, HAUL_CRYPTO, NULL, NULL);
-		transfer_leave(t);
-		return;
-	}
+	memcpy(m.job.job_id, t->job_id, sizeof(m.job.job_id));
 	if (t->is_push && !t->is_local)
 		m.job.root = (struct text){ t->landing.root, strlen(t->landing.root) };
 	for (size_t i = 0; !t->is_push && i < t->source_count; i++) {
@@ -209,7 +204,7 @@ void transfer_land(struct transfer *t)
 		transfer_leave(t);
 		return;
 	}
-	if (suggested(t) || nothing_to_compare(t) || (t->is_local && transfer_is_onto_itself(t))) {
+	if (suggested(t) || nothing_to_compare(t) || (t->is_local && transfer_is_onto_itself(t)) || !transfer_once(t)) {
 		transfer_leave(t);
 		return;
 	}
@@ -334,6 +329,8 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 		st = broken->status;
 		fault = broken;
 	}
+	if (haul_failed(st) && transfer_again(t, st, fault))
+		return;
 	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
@@ -436,6 +433,7 @@ void transfer_accepted(struct transfer *t, const struct msg_accept *m)
 		transfer_leave(t);
 		return;
 	}
+	transfer_joined(t);
 	transfer_explain_policy(t);
 	t->state = TRANSFER_RUNNING;
 	t->job_runs = true;

@@ -82,6 +82,8 @@ void transfer_explain(struct transfer *t, const char *fmt, ...)
 static void tell(struct transfer *t, const struct transfer_problem *p)
 {
 	t->reasons |= 1u << p->exit_code;
+	if (p->path && transfer_was_told(t, p->path, TOLD_ERROR, (uint64_t)p->code))
+		return;
 	if (t->obs->on_error)
 		t->obs->on_error(t->obs->ctx, p);
 }
@@ -100,14 +102,17 @@ void transfer_error(struct transfer *t, int exit_code, haul_status code, const c
 /* What ended the job or the way to it. */
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy)
 {
-	char text[HAUL_FAULT_TEXT_MAX + 96];
+	char text[HAUL_FAULT_TEXT_MAX + 160];
 	const char *what = fault && fault->text[0] ? fault->text : haul_status_text(st);
 
-	if (t->peer_name[0] && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
+	if (t->again.lost_ns && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
+		(void)snprintf(text, sizeof(text), "%s: connection lost, and none made again in %u s: %s", t->peer_name,
+			       t->req->timeout_ms / 1000, what);
+	else if (t->peer_name[0] && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
 		(void)snprintf(text, sizeof(text), "%s: %s", t->peer_name, what);
 	else
 		(void)snprintf(text, sizeof(text), "%s", what);
-	if (!remedy && t->job_runs && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
+	if (!remedy && t->again.was_accepted && exit_class_of(st) == EXIT_CLASS_UNREACHABLE)
 		remedy = "Run the same command again: what has arrived is kept";
 	transfer_error(t, exit_class_of(st), st, text, remedy);
 }
@@ -122,7 +127,7 @@ void transfer_refused(struct transfer *t, const struct msg_error *e)
 		return;
 	t->was_refused = true;
 	peer_error_explain(e, t->peer_name, &why);
-	is_missing_source = !t->is_push && !t->job_runs && why.exit_code == EXIT_CLASS_ENTRIES;
+	is_missing_source = !t->is_push && !t->again.was_accepted && why.exit_code == EXIT_CLASS_ENTRIES;
 	p = (struct transfer_problem){ .code = why.status.code,
 				       .exit_code = is_missing_source ? EXIT_CLASS_NO_SOURCE : why.exit_code,
 				       .side = t->peer_name,
@@ -278,6 +283,18 @@ static enum entry_kind surplus_kind(const struct transfer *t, const struct job_e
 	return facts.kind;
 }
 
+static bool is_only_looking(const struct transfer_request *req)
+{
+	return req->verb == TRANSFER_VERIFY || req->dry_run;
+}
+
+/* Sent over a connection that was lost before the result came. What is sent once more is forgotten. */
+static bool is_file_of_before(struct transfer *t, const struct job_entry *e)
+{
+	return e->kind == ENTRY_FILE && !is_only_looking(t->req) && transfer_was_sent(t, e->path) &&
+	       e->outcome == OUTCOME_UNCHANGED;
+}
+
 void transfer_on_entry(void *ctx, const struct job_entry *e)
 {
 	struct transfer *t = ctx;
@@ -311,8 +328,14 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		count_compared(t, e);
 	if (t->req->dry_run && e->kind == ENTRY_FILE && e->changes & (CHANGE_CREATED | CHANGE_CONTENT))
 		t->report->files_sent++; /* would be sent */
-	if (t->req->want_entries && t->obs->on_entry && e->changes)
-		t->obs->on_entry(t->obs->ctx, &te);
+	if (is_file_of_before(t, e))
+		t->again.files_sent++;
+	if (!t->req->want_entries || !t->obs->on_entry || !e->changes)
+		return;
+	/* What was written is unchanged when it comes again. What was only looked at is not. */
+	if (is_only_looking(t->req) && transfer_was_told(t, e->path, TOLD_ENTRY, 0))
+		return;
+	t->obs->on_entry(t->obs->ctx, &te);
 }
 
 void transfer_on_problem(void *ctx, const char *path, unsigned source, haul_status code)

@@ -58,6 +58,18 @@ void event_progress(struct console *c, const struct transfer_progress *p)
 	json_close(&j);
 }
 
+void event_reconnected(struct console *c, unsigned count, double after_s)
+{
+	struct json j;
+
+	if (!c->is_json)
+		return;
+	json_open(&j, c->out, "reconnected");
+	json_uint(&j, "count", count);
+	json_real(&j, "after_s", after_s);
+	json_close(&j);
+}
+
 static const char *outcome_text(enum entry_outcome outcome)
 {
 	switch (outcome) {

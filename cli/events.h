@@ -9,6 +9,8 @@ void event_start(struct console *c, const char *verb, const char *environment, c
 		 size_t count);
 void event_progress(struct console *c, const struct transfer_progress *p);
 void event_file(struct console *c, const struct transfer_entry *e);
+/* `reconnected`: the `count`th time, `after_s` seconds after the connection was lost. */
+void event_reconnected(struct console *c, unsigned count, double after_s);
 
 /* `file` of an entry that was removed, or would be; path as a user would type it. */
 void event_deleted(struct console *c, const char *path, enum entry_kind kind);

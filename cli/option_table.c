@@ -63,7 +63,7 @@ static const struct option_def options[] = {
 	{ OPT_CONNECT_TIMEOUT, "connect-timeout", .value = VALUE_TEXT, .verbs = NET, .hint = "S",
 	  .help = "give up when nobody answers (10)" },
 	{ OPT_TIMEOUT, "timeout", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
-	  .help = "give up when nothing moves for so long (300)" },
+	  .help = "give up when nothing new comes for so long (300)" },
 	{ OPT_ITEMIZE, "itemize-changes", 'i', .verbs = COPY, .help = "one line per change on stdout" },
 	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
 	{ OPT_YES, "yes", .verbs = VERB_REMOVE, .is_flag_only = true,

@@ -150,6 +150,11 @@ static void on_entry(void *ctx, const struct transfer_entry *e)
 		copied_entry(v, e);
 }
 
+static void on_reconnected(void *ctx, unsigned count, double after_s)
+{
+	event_reconnected(((struct transfer_view *)ctx)->console, count, after_s);
+}
+
 static void on_warning(void *ctx, const struct transfer_problem *p)
 {
 	console_warning(((struct transfer_view *)ctx)->console, p);
@@ -171,6 +176,7 @@ struct transfer_observer transfer_view_observer(struct transfer_view *v)
 					   .on_explain = on_explain,
 					   .on_progress = on_progress,
 					   .on_entry = on_entry,
+					   .on_reconnected = on_reconnected,
 					   .on_warning = on_warning,
 					   .on_error = on_error };
 }

@@ -38,9 +38,17 @@ static struct text text_of(const char *s)
 	return (struct text){ s, strlen(s) };
 }
 
+/* Each job is one of its own: two with the same id would be one that comes again. */
+static uint8_t another_id(void)
+{
+	static uint8_t last;
+
+	return ++last;
+}
+
 struct msg_job evil_push(const struct evil *e)
 {
-	return (struct msg_job){ .job_id = { 1 },
+	return (struct msg_job){ .job_id = { 1, another_id() },
 				 .verb = JOB_COPY,
 				 .direction = JOB_PUSH,
 				 .share = text_of("inbox"),
@@ -54,7 +62,7 @@ struct msg_job evil_pull(const char *path)
 	static struct job_source source;
 
 	source = (struct job_source){ .path = text_of(path), .landing = text_of("landed") };
-	return (struct msg_job){ .job_id = { 2 },
+	return (struct msg_job){ .job_id = { 2, another_id() },
 				 .verb = JOB_COPY,
 				 .direction = JOB_PULL,
 				 .share = text_of("inbox"),

@@ -38,7 +38,7 @@ only_whole() {
 
 # A run in the background; RUN is its pid.
 begin_copy() {
-	HAUL_HOME=$A "$HAUL" copy -q --timeout 3 --connect-timeout 3 "$@" >"$T/run.out" 2>"$T/run.err" </dev/null 3>&- 4>&- &
+	HAUL_HOME=$A "$HAUL" copy -q --timeout 1 --connect-timeout 3 "$@" >"$T/run.out" 2>"$T/run.err" </dev/null 3>&- 4>&- &
 	RUN=$!
 	OTHERS+=("$RUN")
 }

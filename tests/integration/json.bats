@@ -15,7 +15,7 @@ DONE_NUMBERS="exit files_total files_sent files_skipped files_deleted files_kept
 check_stream() {
 	local line field
 	while IFS= read -r line; do
-		printf '%s' "$line" | jq -e 'type == "object" and (.event | IN("start", "progress", "file", "warning", "error", "done"))' \
+		printf '%s' "$line" | jq -e 'type == "object" and (.event | IN("start", "progress", "file", "reconnected", "warning", "error", "done"))' \
 			>/dev/null || { echo "not an event: $line"; return 1; }
 	done <"$T/out"
 	check "$(grep -c '"done"' "$T/out")" -eq 1

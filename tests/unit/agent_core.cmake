@@ -1,5 +1,6 @@
 # The parts of a job: queues, workers, what looks at the destination, what gives names.
 haul_unit_test(index_map LIBS haul_agent)
+haul_unit_test(told_set LIBS haul_agent)
 haul_unit_test(block_queue LIBS haul_agent)
 haul_unit_test(rate_limit LIBS haul_agent)
 haul_unit_test(mail LIBS haul_agent)

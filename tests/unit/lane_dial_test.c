@@ -134,6 +134,18 @@ static void waits_double_and_end_in_time(void **state)
 	assert_false(backoff_next(&b, 1000000, &ms));
 }
 
+static void patience_has_longer_waits_and_one_at_the_end(void **state)
+{
+	const uint64_t waits[] = { 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000 };
+	struct backoff b = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		assert_int_equal(backoff_patiently(&b, 300000), waits[i]);
+	assert_int_equal(backoff_patiently(&b, 1234), 1234);
+	assert_int_equal(backoff_patiently(&b, 0), 0);
+}
+
 static void a_lane_that_is_always_lost_says_so(void **state)
 {
 	struct sockaddr_storage address = town_address();
@@ -287,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lane_that_is_lost_on_its_way_in_is_dialled_again, town_open,
 						town_close),
 		cmocka_unit_test(waits_double_and_end_in_time),
+		cmocka_unit_test(patience_has_longer_waits_and_one_at_the_end),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_says_so, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_always_lost_ends_in_time, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_waits_for_its_next_try_can_be_given_up, town_open,

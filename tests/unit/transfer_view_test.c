@@ -112,6 +112,18 @@ static void the_landing_comes_first(void **state)
 	assert_string_equal(out_text(f), "");
 }
 
+static void a_new_connection_is_an_event(void **state)
+{
+	struct fixture *f = *state;
+
+	f->obs.on_reconnected(f->obs.ctx, 2, 1.5);
+	assert_string_equal(out_text(f), "");
+	f->console.is_json = true;
+	f->obs.on_reconnected(f->obs.ctx, 2, 1.5);
+	assert_non_null(strstr(out_text(f), "{\"event\":\"reconnected\",\"count\":2,\"after_s\":1.5"));
+	assert_string_equal(err_text(f), "");
+}
+
 static void names_how_to_check_again(void **state)
 {
 	struct fixture *f = *state;
@@ -253,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		VIEW_TEST(the_landing_comes_first),
+		VIEW_TEST(a_new_connection_is_an_event),
 		VIEW_TEST(names_how_to_check_again),
 		VIEW_TEST(quiet_says_only_what_failed),
 		VIEW_TEST(a_dry_run_itemizes_on_stdout),

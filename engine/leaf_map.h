@@ -2,6 +2,8 @@
 #ifndef HAUL_ENGINE_LEAF_MAP_H
 #define HAUL_ENGINE_LEAF_MAP_H
 
+#include "engine/base/entry.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -70,6 +72,24 @@ static inline bool leaf_map_run(const struct leaf_map *m, bool set, uint64_t fro
 	*ret_first = leaf_map_next(m, set, from);
 	*ret_count = leaf_map_next(m, !set, *ret_first) - *ret_first;
 	return *ret_count;
+}
+
+/* Bytes in `count` leaves from `first` on, of a file of `size`; they lie in it. */
+static inline uint64_t leaf_range_bytes(uint64_t size, uint64_t first, uint64_t count)
+{
+	uint64_t bytes = count * HAUL_LEAF_BYTES, left = size - first * HAUL_LEAF_BYTES;
+
+	return bytes < left ? bytes : left;
+}
+
+/* Bytes in the leaves that are set. The map is of the whole file, `size` is not 0. */
+static inline uint64_t leaf_map_bytes(const struct leaf_map *m, uint64_t size)
+{
+	uint64_t last = m->leaves - 1;
+
+	if (!leaf_map_has(m, last))
+		return m->count * HAUL_LEAF_BYTES;
+	return (m->count - 1) * HAUL_LEAF_BYTES + leaf_range_bytes(size, last, 1);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ enum {
 	PIECE_HEAD_BYTES = 16,
 	PIECE_BYTES_MAX = PIECE_HEAD_BYTES + HAUL_BLOCK_LEAVES_MAX * HAUL_DIGEST_BYTES + CHECK_BYTES,
 	BATCH_PIECES = 64, /* encoded and written at once */
+	LABEL_BYTES_MAX = LEAF_RECORD_PATH_MAX + 16,
 };
 
 static const uint8_t magic[8] = { 'h', 'a', 'u', 'l', '-', 'r', 'e', 'c' };
@@ -195,6 +197,55 @@ haul_status leaf_record_open(int dir_fd, const char *name, uint64_t inode, struc
 	return HAUL_OK;
 }
 
+/* ---- label ---- */
+
+static const uint64_t label_mark = UINT64_MAX; /* in the place of a first leaf */
+
+haul_status leaf_record_label(struct leaf_record *r, const char *path)
+{
+	uint8_t data[PIECE_HEAD_BYTES + LABEL_BYTES_MAX + CHECK_BYTES] = { 0 };
+	struct bytes b = bytes_of(data, sizeof(data));
+	size_t path_len = strlen(path), text, len;
+	haul_status st;
+
+	if (path_len > LEAF_RECORD_PATH_MAX)
+		path_len = 0;
+	text = (path_len / 16 + 1) * 16;
+	len = PIECE_HEAD_BYTES + text;
+	bytes_put_uint(&b, label_mark, 8);
+	bytes_put_uint(&b, text / HAUL_DIGEST_BYTES, 8);
+	bytes_put(&b, path, path_len);
+	(void)bytes_skip(&b, text - path_len);
+	put_check(&b, data, len, r->end);
+	st = write_at(r->fd, data, len + CHECK_BYTES, r->end);
+	if (haul_ok(st))
+		r->end += len + CHECK_BYTES;
+	return st;
+}
+
+/* How long the label at `r->end` is; 0: there is none, or not a whole one. */
+static size_t read_label(const struct leaf_record *r, struct leaf_look *ret_look)
+{
+	uint8_t data[PIECE_HEAD_BYTES + LABEL_BYTES_MAX + CHECK_BYTES];
+	struct bytes b = bytes_of(data, sizeof(data));
+	uint64_t mark, count;
+	size_t len;
+
+	if (haul_failed(read_at(r->fd, data, PIECE_HEAD_BYTES, r->end)))
+		return 0;
+	mark = bytes_get_uint(&b, 8);
+	count = bytes_get_uint(&b, 8);
+	if (mark != label_mark || count == 0 || count > LABEL_BYTES_MAX / HAUL_DIGEST_BYTES)
+		return 0;
+	len = PIECE_HEAD_BYTES + (size_t)count * HAUL_DIGEST_BYTES;
+	if (haul_failed(read_at(r->fd, data, len + CHECK_BYTES, r->end)) || !is_checked(data, len, r->end) ||
+	    data[len - 1])
+		return 0;
+	ret_look->has_label = true;
+	(void)snprintf(ret_look->path, sizeof(ret_look->path), "%s", (const char *)b.at);
+	return len + CHECK_BYTES;
+}
+
 /* ---- pieces ---- */
 
 static size_t piece_bytes(uint32_t count)
@@ -227,7 +278,8 @@ static haul_status read_piece(const struct leaf_record *r, uint64_t leaves, stru
 	return HAUL_OK;
 }
 
-haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, struct haul_digest *ret_digests)
+/* As far as it is whole: ends with HAUL_TRUNCATED, or what went wrong. ret_digests may be NULL. */
+static haul_status read_pieces(struct leaf_record *r, struct leaf_map *ret_have, struct haul_digest *ret_digests)
 {
 	struct leaf_piece piece;
 	haul_status st;
@@ -235,10 +287,21 @@ haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, s
 	while (haul_ok(st = read_piece(r, ret_have->leaves, &piece))) {
 		for (uint32_t i = 0; i < piece.count; i++) {
 			leaf_map_set(ret_have, piece.first + i);
-			ret_digests[piece.first + i] = piece.digests[i];
+			if (ret_digests)
+				ret_digests[piece.first + i] = piece.digests[i];
 		}
 		r->end += piece_bytes(piece.count);
 	}
+	return st;
+}
+
+haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, struct haul_digest *ret_digests)
+{
+	struct leaf_look label;
+	haul_status st;
+
+	r->end += read_label(r, &label);
+	st = read_pieces(r, ret_have, ret_digests);
 	if (st.code == HAUL_CODE_TRUNCATED && ftruncate(r->fd, (off_t)r->end) < 0)
 		return haul_status_from_errno(errno);
 	return st.code == HAUL_CODE_TRUNCATED ? HAUL_OK : st;
@@ -247,6 +310,44 @@ haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have, s
 void leaf_record_rewind(struct leaf_record *r)
 {
 	r->end = HEADER_BYTES;
+}
+
+static haul_status look_at(int fd, uint64_t inode, struct leaf_look *ret_look)
+{
+	struct leaf_record r = { .fd = fd, .end = HEADER_BYTES };
+	uint8_t header[HEADER_BYTES];
+	struct leaf_map have;
+	haul_status st = read_at(fd, header, sizeof(header), 0);
+
+	if (haul_ok(st))
+		st = decode_header(header, inode, &ret_look->source);
+	if (haul_ok(st) && (!ret_look->source.size || leaf_count(ret_look->source.size) > LEAF_RECORD_LEAVES_MAX))
+		st = HAUL_CORRUPT;
+	if (haul_failed(st))
+		return st.code == HAUL_CODE_TRUNCATED ? HAUL_CORRUPT : st;
+	r.end += read_label(&r, ret_look);
+	if (!leaf_map_open(&have, leaf_count(ret_look->source.size)))
+		return HAUL_NO_MEMORY;
+	st = read_pieces(&r, &have, NULL);
+	ret_look->there_bytes = leaf_map_bytes(&have, ret_look->source.size);
+	leaf_map_close(&have);
+	return st.code == HAUL_CODE_TRUNCATED ? HAUL_OK : st;
+}
+
+haul_status leaf_record_look(int dir_fd, const char *name, uint64_t inode, struct leaf_look *ret_look)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct leaf_look look = { .there_bytes = 0 };
+	struct stat facts;
+	haul_status st;
+
+	if (fd < 0)
+		return haul_status_from_errno(errno);
+	st = fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode) ? HAUL_CORRUPT : look_at(fd, inode, &look);
+	(void)close(fd);
+	if (haul_ok(st))
+		*ret_look = look;
+	return st;
 }
 
 static size_t encode_piece(const struct leaf_piece *piece, uint64_t offset, uint8_t *ret_data)

@@ -3,7 +3,9 @@
  * medium, each with its digest. A file beside the partial, 0600, ours.
  *
  *   header   144 bytes: "haul-rec", version, source (size, mtime, id), inode of the partial, owner (peer, root), check
- *   piece    16 bytes (first leaf, count), `count` digests of 16 bytes, check
+ *   label    16 bytes (all ones, count), `count` times 16 bytes: path and at least one NUL; check. Once, right behind
+ * the header, or not at all: for people who want to know what lies here piece    16 bytes (first leaf, count), `count`
+ * digests of 16 bytes, check
  *
  * Numbers are big-endian. A check is the XXH3-128 of what stands before it in the header or piece, a piece's with its
  * offset in the file as the seed. Pieces are appended after the data that they speak of has been synced, and read up to
@@ -19,6 +21,7 @@
 enum {
 	LEAF_RECORD_LEAVES_MAX = 1 << 22, /* a file of 4 TiB; its digests are 64 MiB. Longer ones have no record */
 	LEAF_RECORD_ID_BYTES = 16,
+	LEAF_RECORD_PATH_MAX = 4096, /* bytes without NUL; of a longer one nothing is noted */
 };
 
 /* Whose it is. The name of a partial is only a digest of these and its path, which somebody may have chosen. */
@@ -42,6 +45,14 @@ struct leaf_piece {
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
 };
 
+/* What a record says of its partial, for looking at. */
+struct leaf_look {
+	struct leaf_source source;
+	uint64_t there_bytes; /* in leaves that are recorded */
+	bool has_label;
+	char path[LEAF_RECORD_PATH_MAX + 1]; /* below the private directory, raw; "": not noted */
+};
+
 struct leaf_record {
 	int fd;       /* owned */
 	uint64_t end; /* where the next piece goes */
@@ -59,6 +70,16 @@ bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b)
  */
 HAUL_MUST_USE haul_status leaf_record_create(int dir_fd, const char *name, const struct leaf_source *source,
 					     uint64_t inode, struct leaf_record *ret_record);
+
+/* Note where the partial goes; once, before the first append, with which it becomes durable. */
+HAUL_MUST_USE haul_status leaf_record_label(struct leaf_record *r, const char *path);
+
+/*
+ * Look at one without changing it, whoever it belongs to and while a job may be appending to it.
+ *
+ * HAUL_NOT_FOUND, HAUL_CORRUPT   as leaf_record_open(). HAUL_NO_MEMORY.
+ */
+HAUL_MUST_USE haul_status leaf_record_look(int dir_fd, const char *name, uint64_t inode, struct leaf_look *ret_look);
 
 /*
  * Open the one that is there. Given: leaf_record_close().

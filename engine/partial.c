@@ -63,6 +63,7 @@ void partial_leave_spot(struct partial *f)
 	if (f->owns_dir)
 		(void)close(f->dir_fd);
 	free(f->beside);
+	free(f->label);
 	*f = (struct partial){ 0 };
 }
 

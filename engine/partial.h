@@ -41,6 +41,12 @@ struct place;
  */
 HAUL_MUST_USE haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault);
 
+enum { PLACE_KEEP_DAYS = 14, PLACE_KEEP_DAYS_MAX = 3650 };
+
+/* As place_open(), where kept partials stay for so many days (1 to PLACE_KEEP_DAYS_MAX) instead of PLACE_KEEP_DAYS. */
+HAUL_MUST_USE haul_status place_open_keeping(int root_fd, int private_fd, unsigned keep_days, struct place **ret_place,
+					     struct haul_fault *fault);
+
 /*
  * Whom what is made here from now on belongs to: files, directories and links, not what stands there already. Given
  * before mode and times; where it cannot be given, making fails as owner_give(). Before the first of them.
@@ -54,6 +60,9 @@ void place_set_owner(struct place *p, const struct owner *owner);
  * peer_id   32 bytes: whom they come from.
  */
 void place_keep(struct place *p, const uint8_t peer_id[32]);
+
+/* What the root is called below the private directory, without a slash at the end: noted with what is kept. Held. */
+void place_name_root(struct place *p, const char *path);
 
 void place_close(struct place *p); /* removes the job's directory with what is left in it; NULL is fine */
 
@@ -79,8 +88,10 @@ struct partial {
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
 	/* kept ones alone */
 	bool is_kept, has_record, is_sparse;
-	haul_status lost; /* a sync failed: nothing of it can be trusted */
+	haul_status lost;     /* a sync failed: nothing of it can be trusted */
+	bool stops_recording; /* there is no room for more of the record: what it has counts */
 	enum partial_found found;
+	char *label; /* owned: its path below the private directory, for the record; NULL: none is noted */
 	struct leaf_source source;
 	struct leaf_record record; /* owned, with has_record */
 	int lock_fd; /* owned, -1: a second handle that holds the lock from partial_finish() until it has its name */
@@ -161,6 +172,9 @@ HAUL_MUST_USE haul_status partial_record_have(struct partial *f, const struct le
  * record, or of which a sync failed, is discarded. Fine on a closed one.
  */
 void partial_keep(struct partial *f);
+
+/* Bytes on disk of what an earlier job keeps for `path`, whatever its source was; 0: nothing, or it cannot be told. */
+uint64_t place_kept_bytes(struct place *p, const char *path);
 
 /* fsync of the directory that holds `path`. */
 HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);

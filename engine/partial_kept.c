@@ -47,6 +47,15 @@ void partial_record_name(const char *partial_name, char ret_name[RECORD_NAME_MAX
 	(void)snprintf(ret_name, RECORD_NAME_MAX, "%.*s" RECORD_SUFFIX, (int)stem, partial_name);
 }
 
+/* NULL without memory: then it has none. */
+static char *label_of(const struct place *p, const char *path)
+{
+	const char *root = p->root_name ? p->root_name : "";
+	char *label = NULL;
+
+	return asprintf(&label, "%s%s%s", root, *root ? "/" : "", path) < 0 ? NULL : label;
+}
+
 static haul_status find_kept_spot(struct place *p, const struct place_parent *at, const char *path,
 				  struct partial *ret_partial)
 {
@@ -165,6 +174,20 @@ static haul_status find_record(struct partial *f, const struct stat *st, const s
 	return HAUL_OK;
 }
 
+static haul_status create_record(struct partial *f, const char *name, uint64_t inode)
+{
+	haul_status st = leaf_record_create(f->dir_fd, name, &f->source, inode, &f->record);
+
+	if (haul_failed(st) || !f->label)
+		return st;
+	st = leaf_record_label(&f->record, f->label);
+	if (haul_failed(st)) {
+		leaf_record_close(&f->record);
+		(void)unlinkat(f->dir_fd, name, 0);
+	}
+	return st;
+}
+
 /* The old leaves stay where they are until they are compared; nothing is recorded of them any more. */
 static haul_status begin_anew(struct partial *f, int fd, const struct stat *st)
 {
@@ -174,7 +197,7 @@ static haul_status begin_anew(struct partial *f, int fd, const struct stat *st)
 	leaf_record_close(&f->record);
 	f->has_record = false;
 	partial_record_name(f->name, name);
-	result = leaf_record_create(f->dir_fd, name, &f->source, st->st_ino, &f->record);
+	result = create_record(f, name, st->st_ino);
 	f->has_record = haul_ok(result);
 	if (haul_ok(result) && (uint64_t)st->st_size > f->size && ftruncate(fd, (off_t)f->size) < 0)
 		return haul_status_from_errno(errno);
@@ -216,6 +239,7 @@ haul_status partial_open_kept(struct place *p, const struct place_parent *at, co
 	f.source = *cfg->source;
 	memcpy(f.source.owner.peer_id, p->peer_id, sizeof(p->peer_id));
 	f.source.owner.root_inode = p->root_inode;
+	f.label = label_of(p, path);
 	fd = open_locked(&f, &st);
 	if (fd < 0) {
 		partial_leave_spot(&f);
@@ -317,6 +341,15 @@ static haul_status sync_above(struct place *p)
 	return st;
 }
 
+/* The file has its room reserved, the record has not: on a full disk it stays behind, and the file goes on. */
+static haul_status unless_full(struct partial *f, haul_status st)
+{
+	if (st.code != HAUL_CODE_NO_SPACE && st.code != HAUL_CODE_QUOTA)
+		return st;
+	f->stops_recording = true;
+	return HAUL_OK;
+}
+
 haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)
 {
 	char name[RECORD_NAME_MAX];
@@ -329,16 +362,18 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 		f->lost = haul_status_from_errno(errno);
 		return f->lost;
 	}
+	if (f->stops_recording)
+		return HAUL_OK;
 	if (!f->has_record) {
 		partial_record_name(f->name, name);
 		result = sync_above(f->place);
 		if (haul_ok(result))
-			result = leaf_record_create(f->dir_fd, name, &f->source, st.st_ino, &f->record);
+			result = create_record(f, name, st.st_ino);
 		if (haul_failed(result))
-			return result;
+			return unless_full(f, result);
 		f->has_record = true;
 	}
-	return leaf_record_append(&f->record, pieces, count);
+	return unless_full(f, leaf_record_append(&f->record, pieces, count));
 }
 
 haul_status partial_record_have(struct partial *f, const struct leaf_map *have, const struct haul_digest *digests)
@@ -406,6 +441,22 @@ void partial_keep(struct partial *f)
 	if (f->file.fd >= 0)
 		(void)disk_file_close(&f->file);
 	partial_leave_spot(f);
+}
+
+uint64_t place_kept_bytes(struct place *p, const char *path)
+{
+	struct place_parent at = { 0 };
+	struct partial f;
+	struct stat st;
+	uint64_t bytes = 0;
+
+	if (p->keeps && haul_ok(place_parent_get(p, path, &at)) && haul_ok(find_kept_spot(p, &at, path, &f))) {
+		if (fstatat(f.dir_fd, f.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			bytes = (uint64_t)st.st_blocks * 512;
+		partial_leave_spot(&f);
+	}
+	place_parent_put(&at);
+	return bytes;
 }
 
 /* ---- the directory ---- */

@@ -12,7 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault)
+haul_status place_open_keeping(int root_fd, int private_fd, unsigned keep_days, struct place **ret_place,
+			       struct haul_fault *fault)
 {
 	struct entry_facts facts;
 	haul_status st = beneath_stat_handle(root_fd, &facts);
@@ -31,6 +32,7 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	p->root_inode = facts.inode;
 	p->kept_fd = -1;
 	p->owner = OWNER_NONE;
+	p->keep_days = keep_days;
 	p->sync_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	place_private_open(p);
 	/* A root that may not be read: any other handle on its file system serves. */
@@ -42,9 +44,19 @@ haul_status place_open(int root_fd, int private_fd, struct place **ret_place, st
 	return HAUL_OK;
 }
 
+haul_status place_open(int root_fd, int private_fd, struct place **ret_place, struct haul_fault *fault)
+{
+	return place_open_keeping(root_fd, private_fd, PLACE_KEEP_DAYS, ret_place, fault);
+}
+
 void place_set_owner(struct place *p, const struct owner *owner)
 {
 	p->owner = *owner;
+}
+
+void place_name_root(struct place *p, const char *path)
+{
+	p->root_name = path;
 }
 
 void place_keep(struct place *p, const uint8_t peer_id[32])

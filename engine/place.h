@@ -14,7 +14,6 @@
 
 enum {
 	JOB_NAME_CHARS = 32,
-	PLACE_KEEP_DAYS = 14,
 	RECORD_NAME_MAX = 64,
 	PLACE_CACHES = 8, /* threads that work in one place at once; more of them go without a cache */
 };
@@ -49,6 +48,8 @@ struct place {
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device, root_inode;
 	bool keeps; /* partials, for this peer */
+	unsigned keep_days;
+	const char *root_name; /* held; NULL: the root is the private directory itself */
 	uint8_t peer_id[32];
 	struct owner owner;      /* of what is made */
 	_Atomic uint64_t serial; /* names of partials in job_fd */
@@ -90,7 +91,7 @@ bool place_is_elsewhere(const struct place *p, int fd);
 /* Whether a partial for something in such a directory may lie in the job's own. */
 bool job_directory_will_do(const struct place *p, const struct dir_traits *target);
 
-/* Remove partials that nobody has touched for a day (PLACE_KEEP_DAYS with a record), if partials lie in such a
+/* Remove partials that nobody has touched for a day (keep_days with a record), if partials lie in such a
  * directory. */
 void place_sweep_target(const struct place *p, int dir_fd, time_t now);
 

@@ -1,6 +1,6 @@
 /*
  * Partials that belong to nobody any more, in target directories and in `.haul/partials/`. Nothing ties them to a job:
- * a day without any change (two weeks with a record), and no lock, is what tells them from those that are alive. Every
+ * a day without any change (keep_days with a record), and no lock, is what tells them from those that are alive. Every
  * write to a file moves its ctime, which nobody can set; a small file waits for its name far less than a day.
  */
 #include "engine/place.h"
@@ -42,6 +42,7 @@ struct sweep {
 	const char *prefix; /* of the names */
 	time_t now;
 	time_t unrecorded_seconds; /* how long one without a record stays */
+	time_t recorded_seconds;   /* and one with a record */
 };
 
 /* Whether the name is the prefix, 32 hexadecimal digits and this suffix. */
@@ -72,7 +73,7 @@ bool partial_is_ours(bool in_target, const struct stat *st)
 /* Old enough, and ours. `fd` is the partial's. */
 static bool is_old(const struct sweep *s, int dir_fd, const char *record, int fd)
 {
-	time_t limit = PLACE_KEEP_DAYS * DAY_SECONDS, last;
+	time_t limit = s->recorded_seconds, last;
 	struct stat data, of;
 
 	if (fstat(fd, &data) < 0 || !partial_is_ours(*s->prefix, &data))
@@ -117,7 +118,10 @@ static void sweep_one(int dir_fd, const char *name, void *context)
 
 void place_sweep_target(const struct place *p, int dir_fd, time_t now)
 {
-	struct sweep s = { .prefix = PLACE_PRIVATE_NAME ".", .now = now, .unrecorded_seconds = DAY_SECONDS };
+	struct sweep s = { .prefix = PLACE_PRIVATE_NAME ".",
+			   .now = now,
+			   .unrecorded_seconds = DAY_SECONDS,
+			   .recorded_seconds = (time_t)p->keep_days * DAY_SECONDS };
 	struct dir_traits traits;
 
 	dir_traits_of(dir_fd, &traits);
@@ -127,7 +131,7 @@ void place_sweep_target(const struct place *p, int dir_fd, time_t now)
 
 void place_sweep_kept(const struct place *p, time_t now)
 {
-	struct sweep s = { .prefix = "", .now = now };
+	struct sweep s = { .prefix = "", .now = now, .recorded_seconds = (time_t)p->keep_days * DAY_SECONDS };
 
 	for_each_name(p->kept_fd, sweep_one, &s);
 }

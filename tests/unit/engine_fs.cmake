@@ -11,6 +11,7 @@ set_tests_properties(unit.partial PROPERTIES RUN_SERIAL TRUE) # asks for more ro
 haul_unit_test(leaf_record LIBS haul_engine)
 haul_unit_test(partial_kept LIBS haul_engine)
 haul_unit_test(kept_jobs LIBS haul_engine)
+haul_unit_test(kept_list LIBS haul_engine)
 haul_unit_test(place_sweep LIBS haul_engine)
 haul_unit_test(place_private LIBS haul_engine Threads::Threads)
 haul_unit_test(place_meta LIBS haul_engine Threads::Threads)

@@ -1,0 +1,28 @@
+/* What interrupted jobs have left to be gone on with, for looking at: nothing is changed and no lock is taken. */
+#ifndef HAUL_ENGINE_KEPT_LIST_H
+#define HAUL_ENGINE_KEPT_LIST_H
+
+#include "engine/leaf_record.h"
+
+enum { KEPT_ID_CHARS = 32, KEPT_LIST_MAX = 65536 };
+
+struct kept_partial {
+	char id[KEPT_ID_CHARS + 1]; /* the hexadecimal digits of its private name */
+	int64_t touched_s;          /* when something last came, seconds since 1970 */
+	struct leaf_look of;
+};
+
+/* Called for each, ids ascending; false ends the list. Borrowed for the call. */
+typedef bool kept_fn(void *ctx, const struct kept_partial *k);
+
+/*
+ * Partials with a record: those in `.haul/partials/` below private_fd, and those that lie in the directory dir_fd
+ * itself. Of KEPT_LIST_MAX names at most. Blocking.
+ *
+ * dir_fd   -1: none. Either may be opened O_PATH.
+ * after    only ids greater than this; "": all
+ * HAUL_DENIED, HAUL_NO_MEMORY   and what else opening a directory may say; one that is missing is empty.
+ */
+HAUL_MUST_USE haul_status kept_list(int private_fd, int dir_fd, const char *after, kept_fn *tell, void *ctx);
+
+#endif

@@ -17,8 +17,8 @@
 
 /* What an answer is measured by. */
 struct open_question {
-	size_t path_count; /* LOOKUP */
-	bool wants_shares; /* LIST */
+	size_t path_count;                 /* LOOKUP */
+	bool wants_shares, wants_partials; /* LIST */
 	char after[HAUL_NAME_MAX];
 	size_t after_len;
 	enum job_direction direction; /* JOB */
@@ -151,6 +151,7 @@ static haul_status on_found(struct control_session *s, const struct msg_found *m
 static haul_status on_list(struct control_session *s, const struct msg_list *m)
 {
 	s->question.wants_shares = m->share.len == 0;
+	s->question.wants_partials = m->wants_partials;
 	s->question.after_len = m->after.len;
 	if (m->after.len)
 		memcpy(s->question.after, m->after.at, m->after.len);
@@ -162,10 +163,13 @@ static haul_status on_list(struct control_session *s, const struct msg_list *m)
 static haul_status on_listing(struct control_session *s, const struct msg_listing *m, struct haul_fault *fault)
 {
 	struct text after = { s->question.after, s->question.after_len };
+	bool wants_entries = !s->question.wants_shares && !s->question.wants_partials;
 
-	if (s->question.wants_shares ? m->entry_count > 0 : m->share_count > 0)
+	if ((m->share_count && !s->question.wants_shares) || (m->entry_count && !wants_entries) ||
+	    (m->partial_count && !s->question.wants_partials))
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "LISTING of what was not asked for");
-	if (m->entry_count && after.len && text_compare(m->entries[0].name, after) <= 0)
+	if ((m->entry_count && after.len && text_compare(m->entries[0].name, after) <= 0) ||
+	    (m->partial_count && after.len && text_compare(m->partials[0].id, after) <= 0))
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "LISTING begins before the name it was asked for");
 	s->phase = PHASE_ASKING;
 	return HAUL_OK;

@@ -89,13 +89,14 @@ static haul_status list_check(const void *record)
 {
 	const struct msg_list *m = record;
 
-	return m->share.len == 0 && (m->path.len || m->after.len) ? HAUL_BAD_VALUE : HAUL_OK;
+	return m->share.len == 0 && (m->path.len || m->after.len || m->wants_partials) ? HAUL_BAD_VALUE : HAUL_OK;
 }
 
 static const struct field list_fields[] = {
 	FIELD_VALUE(FIELD_TEXT, struct msg_list, share, 0, MESSAGE_SHARE_NAME_MAX),
 	FIELD_VALUE(FIELD_PATH, struct msg_list, path, 0, MESSAGE_PATH_MAX),
 	FIELD_VALUE(FIELD_NAME, struct msg_list, after, 0, HAUL_NAME_MAX),
+	FIELD_VALUE(FIELD_BOOL, struct msg_list, wants_partials, 0, 1),
 };
 const struct layout list_layout = { LAYOUT_OF(struct msg_list, list_fields), .check = list_check };
 
@@ -117,14 +118,36 @@ static const struct field listing_entry_fields[] = {
 };
 static const struct layout listing_entry_layout = { LAYOUT_OF(struct listing_entry, listing_entry_fields) };
 
+static haul_status listing_partial_check(const void *record)
+{
+	const struct listing_partial *p = record;
+
+	return p->there_bytes > p->size ? HAUL_BAD_VALUE : HAUL_OK;
+}
+
+static const struct field listing_partial_fields[] = {
+	FIELD_VALUE(FIELD_NAME, struct listing_partial, id, MESSAGE_PARTIAL_ID_BYTES, MESSAGE_PARTIAL_ID_BYTES),
+	FIELD_VALUE(FIELD_BYTES, struct listing_partial, path, 0, MESSAGE_PARTIAL_PATH_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct listing_partial, size, 0, MESSAGE_SIZE_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct listing_partial, there_bytes, 0, MESSAGE_SIZE_MAX),
+	FIELD_VALUE(FIELD_INT, struct listing_partial, touched_s, 0, 0),
+	FIELD_VALUE(FIELD_BOOL, struct listing_partial, is_yours, 0, 1),
+};
+static const struct layout listing_partial_layout = { LAYOUT_OF(struct listing_partial, listing_partial_fields),
+						      .check = listing_partial_check };
+
 static haul_status listing_check(const void *record)
 {
 	const struct msg_listing *m = record;
 
-	if (m->share_count && (m->entry_count || m->has_more))
+	if ((m->share_count > 0) + (m->entry_count > 0) + (m->partial_count > 0) > 1)
 		return HAUL_BAD_VALUE;
-	if (m->has_more && !m->entry_count)
+	if (m->has_more && !m->entry_count && !m->partial_count)
 		return HAUL_BAD_VALUE;
+	for (size_t i = 1; i < m->partial_count; i++) {
+		if (text_compare(m->partials[i - 1].id, m->partials[i].id) >= 0)
+			return HAUL_BAD_VALUE;
+	}
 	for (size_t i = 1; i < m->entry_count; i++) {
 		if (text_compare(m->entries[i - 1].name, m->entries[i].name) >= 0)
 			return HAUL_BAD_VALUE;
@@ -138,6 +161,8 @@ static const struct field listing_fields[] = {
 	FIELD_ARRAY(FIELD_RECORDS, struct msg_listing, entries, entry_count, 0, MESSAGE_LISTING_MAX,
 		    &listing_entry_layout),
 	FIELD_VALUE(FIELD_BOOL, struct msg_listing, has_more, 0, 1),
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_listing, partials, partial_count, 0, MESSAGE_LISTING_MAX,
+		    &listing_partial_layout),
 };
 const struct layout listing_layout = { LAYOUT_OF(struct msg_listing, listing_fields), .check = listing_check };
 

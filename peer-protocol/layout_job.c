@@ -216,6 +216,8 @@ static const struct field job_end_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.files_busy_ms, 0, MESSAGE_TIMES_MAX_MS),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.sync_ms, 0, MESSAGE_TIMES_MAX_MS),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.process_cpu_ms, 0, MESSAGE_TIMES_MAX_MS),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, need_bytes, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, free_bytes, 0, UINT64_MAX),
 };
 const struct layout job_end_layout = { LAYOUT_OF(struct msg_job_end, job_end_fields) };
 

@@ -27,6 +27,8 @@ enum {
 	MESSAGE_SOURCES_MAX = 256,
 	MESSAGE_SHARES_MAX = 256,
 	MESSAGE_LISTING_MAX = 1024,
+	MESSAGE_PARTIAL_ID_BYTES = 32,
+	MESSAGE_PARTIAL_PATH_MAX = 4096,
 	MESSAGE_TEXT_MAX = 300,
 	MESSAGE_SHARE_NAME_MAX = 64,
 	MESSAGE_PEER_NAME_MAX = 64,
@@ -150,7 +152,8 @@ struct msg_found {
 struct msg_list {
 	struct text share; /* empty: list the shares */
 	struct text path;
-	struct text after; /* empty: from the start; else names greater than this */
+	struct text after;   /* empty: from the start; else names greater than this */
+	bool wants_partials; /* instead of entries: what interrupted jobs have left of files below the path */
 };
 
 struct listing_share {
@@ -167,12 +170,23 @@ struct listing_entry {
 	struct entry_time mtime;
 };
 
+/* What is there of a file that has not arrived. */
+struct listing_partial {
+	struct text id;   /* MESSAGE_PARTIAL_ID_BYTES */
+	struct text path; /* below the share; any bytes; empty: not known */
+	uint64_t size, there_bytes;
+	int64_t touched_s; /* when something last came, seconds since 1970 */
+	bool is_yours;     /* it came from the device that asks */
+};
+
 struct msg_listing {
 	const struct listing_share *shares;
 	size_t share_count;
 	const struct listing_entry *entries; /* by byte order of names */
 	size_t entry_count;
 	bool has_more;
+	const struct listing_partial *partials; /* by byte order of ids */
+	size_t partial_count;
 };
 
 enum job_verb {
@@ -459,6 +473,7 @@ struct msg_job_end {
 	struct haul_digest root;
 	bool is_durable;
 	struct job_times times;
+	uint64_t need_bytes, free_bytes; /* receiver: of a file system that proved too small; 0 and 0: none did */
 };
 
 struct msg_cancel {

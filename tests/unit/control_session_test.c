@@ -225,6 +225,8 @@ static void a_listing_goes_on_behind_the_last_name(void **state)
 {
 	static const struct listing_entry entry = { .name = T("m"), .kind = ENTRY_FILE };
 	static const struct listing_share share = { .name = T("inbox") };
+	static const struct listing_partial partial = { .id = T("11112222333344445555666677778888") };
+	struct message partials = { .type = MSG_LISTING, .listing = { .partials = &partial, .partial_count = 1 } };
 	struct message shares = { .type = MSG_LISTING, .listing = { .shares = &share, .share_count = 1 } };
 	struct message entries = { .type = MSG_LISTING, .listing = { .entries = &entry, .entry_count = 1 } };
 	struct message list = { .type = MSG_LIST };
@@ -239,6 +241,14 @@ static void a_listing_goes_on_behind_the_last_name(void **state)
 	assert_ok(listing_after(&list, &entries));
 	list.list.after = (struct text)T("m");
 	assert_code(listing_after(&list, &entries), HAUL_BAD_VALUE);
+	list.list.after = (struct text)T("0fff");
+	assert_code(listing_after(&list, &partials), HAUL_BAD_VALUE);
+	list.list.wants_partials = true;
+	assert_ok(listing_after(&list, &partials));
+	assert_code(listing_after(&list, &entries), HAUL_BAD_VALUE);
+	assert_code(listing_after(&list, &shares), HAUL_BAD_VALUE);
+	list.list.after = partial.id;
+	assert_code(listing_after(&list, &partials), HAUL_BAD_VALUE);
 }
 
 static void a_lane_joins_under_its_own_number(void **state)

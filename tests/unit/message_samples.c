@@ -74,6 +74,10 @@ static const struct message list = {
 	.list = { .share = T("inbox"), .path = T("day1"), .after = T("clip0007.mov") },
 };
 static const struct message list_minimal = { .type = MSG_LIST };
+static const struct message list_partials = {
+	.type = MSG_LIST,
+	.list = { .share = T("inbox"), .wants_partials = true },
+};
 
 static const struct listing_entry listed[] = {
 	{ .name = T("A"), .kind = ENTRY_DIRECTORY, .mode = 0755, .mtime = { 1700000000, 0 } },
@@ -89,6 +93,18 @@ static const struct listing_share shares[] = {
 static const struct message listing_shares = {
 	.type = MSG_LISTING,
 	.listing = { .shares = shares, .share_count = COUNT(shares) },
+};
+static const struct listing_partial partials[] = {
+	{ .id = T("00112233445566778899aabbccddeeff"),
+	  .path = T("day1/clip.mov"),
+	  .size = 400000000,
+	  .there_bytes = 204472320,
+	  .touched_s = 1700000000,
+	  .is_yours = true },
+};
+static const struct message listing_partials = {
+	.type = MSG_LISTING,
+	.listing = { .partials = partials, .partial_count = COUNT(partials) },
 };
 static const struct message listing_minimal = { .type = MSG_LISTING };
 
@@ -310,7 +326,9 @@ static const struct message job_end = {
 				.disk_no_room_ms = 600,
 				.files_busy_ms = 110,
 				.sync_ms = 250,
-				.process_cpu_ms = 70000 } },
+				.process_cpu_ms = 70000 },
+		     .need_bytes = 2000000000,
+		     .free_bytes = 500000000 },
 };
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };

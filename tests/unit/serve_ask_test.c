@@ -76,7 +76,7 @@ static struct serve_ask *ask_list(const char *share, const char *path, const cha
 {
 	struct message m = { .type = MSG_LIST };
 
-	m.list = (struct msg_list){ text_of(share), text_of(path), text_of(after) };
+	m.list = (struct msg_list){ .share = text_of(share), .path = text_of(path), .after = text_of(after) };
 	return ask(&m);
 }
 
@@ -272,7 +272,7 @@ static struct serve_ask *next_page(struct serve_ask *before, bool goes_on, char 
 	struct serve_ask *a;
 	char name[300];
 
-	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of(last) };
+	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of(last) };
 	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &a)));
 	if (goes_on)
 		serve_ask_continue(a, before);
@@ -333,7 +333,7 @@ static void test_entries_that_vanish(void **state)
 	assert_true(serve_ask_answer(a)->listing.has_more);
 	temp_directory_close(&temp);
 	assert_int_equal(mkdir(temp.path, 0700) || mkdir(inbox_path, 0700), 0);
-	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of(last) };
+	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of(last) };
 	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &rest)));
 	serve_ask_continue(rest, a);
 	serve_ask_continue(rest, NULL);
@@ -354,12 +354,12 @@ static void test_another_question_does_not_continue(void **state)
 	(void)state;
 	make_many();
 	a = next_page(NULL, true, last, &total);
-	m.list = (struct msg_list){ text_of("linked"), text_of(""), text_of(last) };
+	m.list = (struct msg_list){ .share = text_of("linked"), .path = text_of(""), .after = text_of(last) };
 	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
 	serve_ask_continue(other, a);
 	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
 	serve_ask_free(other);
-	m.list = (struct msg_list){ text_of("inbox"), text_of(""), text_of("0") };
+	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of("0") };
 	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
 	serve_ask_continue(other, a);
 	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);

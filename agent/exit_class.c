@@ -23,6 +23,7 @@ int exit_class_of(haul_status st)
 		return EXIT_CLASS_NOT_ALLOWED;
 	case HAUL_CODE_NO_SPACE:
 	case HAUL_CODE_QUOTA:
+	case HAUL_CODE_TOO_BIG: /* for the file system, or what the process may write */
 		return EXIT_CLASS_NO_SPACE;
 	case HAUL_CODE_CORRUPT:
 	case HAUL_CODE_ROOT_MISMATCH:
@@ -60,7 +61,6 @@ int exit_class_of(haul_status st)
 	case HAUL_CODE_IS_DIRECTORY:
 	case HAUL_CODE_LINK_IN_PATH:
 	case HAUL_CODE_CROSS_DEVICE:
-	case HAUL_CODE_TOO_BIG:
 	case HAUL_CODE_READ_ONLY:
 	case HAUL_CODE_NAME_TOO_LONG:
 	case HAUL_CODE_NOT_EMPTY:

@@ -51,6 +51,8 @@ struct job_totals {
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
 	bool is_durable;
+	/* Of the first file system at the destination that proved too small: what had to be written, what was free. */
+	uint64_t need_bytes, free_bytes;
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */
 	uint64_t cpu_ms, peer_cpu_ms; /* of the whole processes while the job ran */
 };

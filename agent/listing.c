@@ -30,7 +30,8 @@ struct listing {
 	struct dial_trust *trust;
 	struct control_link *link; /* NULL once closed */
 	char peer_name[64];
-	char last[HAUL_NAME_MAX + 1]; /* the greatest name so far */
+	char last[HAUL_NAME_MAX + 1]; /* the greatest name or id so far */
+	bool wants_partials;
 	int exit_code;
 };
 
@@ -97,6 +98,7 @@ static void ask(struct listing *l)
 		m.list.share = (struct text){ place->share, strlen(place->share) };
 	m.list.path = (struct text){ place->path, strlen(place->path) };
 	m.list.after = (struct text){ l->last, strlen(l->last) };
+	m.list.wants_partials = l->wants_partials;
 	st = control_link_send(l->link, &m, &fault);
 	if (haul_failed(st))
 		fail(l, st, fault.text, NULL);
@@ -140,6 +142,36 @@ static bool tell_entry(struct listing *l, const struct listing_entry *from)
 	return true;
 }
 
+/* The session has checked lengths, order, and that they go on behind what was asked. */
+static void tell_partial(struct listing *l, const struct listing_partial *from)
+{
+	char path[MESSAGE_PARTIAL_PATH_MAX + 1];
+	struct remote_partial partial = { .id = l->last,
+					  .path = path,
+					  .path_len = from->path.len,
+					  .size = from->size,
+					  .there_bytes = from->there_bytes,
+					  .touched_s = from->touched_s,
+					  .is_remote = true,
+					  .is_yours = from->is_yours };
+
+	memcpy(path, from->path.at, from->path.len);
+	path[from->path.len] = '\0';
+	memcpy(l->last, from->id.at, from->id.len);
+	l->last[from->id.len] = '\0';
+	l->obs->on_partial(l->obs->ctx, &partial);
+}
+
+static void on_partials(struct listing *l, const struct msg_listing *m)
+{
+	for (size_t i = 0; i < m->partial_count; i++)
+		tell_partial(l, &m->partials[i]);
+	if (m->has_more)
+		ask(l);
+	else
+		leave(l);
+}
+
 static void on_entries(struct listing *l, const struct msg_listing *m)
 {
 	for (size_t i = 0; i < m->entry_count; i++) {
@@ -169,6 +201,8 @@ static void on_message(void *ctx, struct control_link *link, const struct messag
 		fail(l, error.status, error.text, error.remedy);
 	} else if (m->type != MSG_LISTING) {
 		fail(l, HAUL_BAD_MOVE, "the peer answers something else than it was asked", NULL);
+	} else if (l->wants_partials) {
+		on_partials(l, &m->listing);
 	} else if (l->place->share) {
 		on_entries(l, &m->listing);
 	} else {
@@ -231,10 +265,10 @@ static void on_dialed(void *ctx, struct dial_result *result, const struct haul_f
 	ask(l);
 }
 
-int listing_run(const struct home *h, const struct place_spec *place, uint32_t connect_timeout_ms,
-		const struct listing_observer *obs)
+static int run(const struct home *h, const struct place_spec *place, uint32_t connect_timeout_ms, bool wants_partials,
+	       const struct listing_observer *obs)
 {
-	struct listing l = { .place = place, .obs = obs };
+	struct listing l = { .place = place, .obs = obs, .wants_partials = wants_partials };
 	struct dial_config cfg = { .home = h, .place = place, .timeout_ms = connect_timeout_ms };
 	struct haul_fault fault;
 	haul_status st;
@@ -257,4 +291,16 @@ int listing_run(const struct home *h, const struct place_spec *place, uint32_t c
 	err = uv_loop_close(&l.loop);
 	assert(!err);
 	return l.exit_code;
+}
+
+int listing_run(const struct home *h, const struct place_spec *place, uint32_t connect_timeout_ms,
+		const struct listing_observer *obs)
+{
+	return run(h, place, connect_timeout_ms, false, obs);
+}
+
+int listing_run_partials(const struct home *h, const struct place_spec *place, uint32_t connect_timeout_ms,
+			 const struct listing_observer *obs)
+{
+	return run(h, place, connect_timeout_ms, true, obs);
 }

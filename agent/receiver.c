@@ -87,6 +87,7 @@ static void send_job_end(struct receiver *r)
 	haul_status st = job_digest_root(r->digest, r->totals.entries, &r->totals.root);
 
 	r->totals.is_durable = !(r->job->flags & JOB_NO_SYNC);
+	store_room_lacks(&r->store, &r->totals.need_bytes, &r->totals.free_bytes);
 	if (haul_ok(st)) {
 		r->totals.has_root = true;
 		m.job_end = (struct msg_job_end){ .entries = r->totals.entries,
@@ -97,7 +98,9 @@ static void send_job_end(struct receiver *r)
 						  .failed = r->totals.failed,
 						  .root = r->totals.root,
 						  .is_durable = r->totals.is_durable,
-						  .times = job_times_say(&r->totals.own, r->totals.cpu_ms) };
+						  .times = job_times_say(&r->totals.own, r->totals.cpu_ms),
+						  .need_bytes = r->totals.need_bytes,
+						  .free_bytes = r->totals.free_bytes };
 		st = control_link_send(r->job->link, &m, &fault);
 	}
 	if (haul_failed(st)) {
@@ -328,11 +331,14 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 	haul_status st = HAUL_OK;
 
 	if (r->cfg.root_fd >= 0)
-		st = place_open(r->cfg.root_fd, is_writing ? r->cfg.private_fd : -1, &r->place, fault);
+		st = place_open_keeping(r->cfg.root_fd, is_writing ? r->cfg.private_fd : -1,
+					r->cfg.keep_days ? r->cfg.keep_days : PLACE_KEEP_DAYS, &r->place, fault);
 	if (haul_ok(st) && r->place)
 		place_set_owner(r->place, &r->cfg.owner);
-	if (haul_ok(st) && r->place && keeps(r))
+	if (haul_ok(st) && r->place && keeps(r)) {
+		place_name_root(r->place, r->cfg.root_name);
 		place_keep(r->place, r->cfg.peer_id);
+	}
 	if (haul_ok(st))
 		st = open_root(r);
 	if (haul_ok(st))

@@ -22,8 +22,10 @@ struct receiver_config {
 	uint32_t umask;     /* taken off every mode; UINT32_MAX: nothing */
 	uint64_t rights;    /* certs/rights.h: what the sender may do here; all of them for a local user */
 	const uint8_t
-	    *peer_id;   /* the sender's device, 32 bytes, held: what stays unfinished is kept for it; NULL: not */
-	bool may_clone; /* whole files may share their source's extents, unread, where it is known */
+	    *peer_id; /* the sender's device, 32 bytes, held: what stays unfinished is kept for it; NULL: not */
+	const char *root_name; /* what root_fd is below private_fd; held; NULL: the same */
+	unsigned keep_days;    /* how long it is kept when nobody goes on with it; 0: PLACE_KEEP_DAYS */
+	bool may_clone;        /* whole files may share their source's extents, unread, where it is known */
 	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */
 	bool (*origin_of)(void *ctx, uint64_t index, struct entry_origin *ret_origin);
 	void *origin_ctx;

@@ -76,7 +76,7 @@ void receiver_go_on(struct recv_entry *e)
 
 	e->phase = RECV_ARRIVING;
 	limit_runs(&e->have);
-	r->totals.bytes_resumed += e->have.count * HAUL_LEAF_BYTES;
+	r->totals.bytes_resumed += leaf_map_bytes(&e->have, e->facts.size);
 	list_push_back(&r->haves_due, &e->link);
 	st = put_had(e);
 	if (haul_failed(st)) {

@@ -131,6 +131,8 @@ static void agree(struct sender *s)
 	s->totals.is_durable = s->peer_end.is_durable;
 	s->totals.peer = job_times_heard(&s->peer_end.times);
 	s->totals.peer_cpu_ms = s->peer_end.times.process_cpu_ms;
+	s->totals.need_bytes = s->peer_end.need_bytes;
+	s->totals.free_bytes = s->peer_end.free_bytes;
 	st = control_link_send(s->cfg.link, &done, &fault);
 	if (haul_failed(st))
 		sender_fail(s, st, &fault);

@@ -11,7 +11,7 @@ static haul_status take_on(struct sender *s, struct send_entry *e)
 	uint64_t leaves = leaf_count(e->facts.size);
 
 	if (!e->has_told && leaves > JOB_HAD_LEAVES_MAX - s->had_leaves)
-		return HAUL_TOO_BIG;
+		return HAUL_OVER_CREDIT;
 	hash_tree_free(e->tree);
 	e->has_root = false;
 	e->tree = hash_tree_new(leaves);
@@ -19,8 +19,18 @@ static haul_status take_on(struct sender *s, struct send_entry *e)
 		return HAUL_NO_MEMORY;
 	if (!e->has_told)
 		s->had_leaves += leaves;
+	s->totals.bytes_resumed -= e->told_bytes; /* told anew */
+	e->told_bytes = 0;
 	e->has_told = e->is_telling = e->was_sent = true;
 	return HAUL_OK;
+}
+
+static void count_told(struct sender *s, struct send_entry *e, const struct msg_digests *m)
+{
+	uint64_t bytes = leaf_range_bytes(e->facts.size, m->first_leaf, m->digest_count);
+
+	e->told_bytes += bytes;
+	s->totals.bytes_resumed += bytes;
 }
 
 static haul_status put_told(struct sender *s, struct send_entry *e, const struct msg_digests *m)
@@ -34,7 +44,8 @@ static haul_status put_told(struct sender *s, struct send_entry *e, const struct
 		st = take_on(s, e);
 	for (size_t i = 0; i < m->digest_count && haul_ok(st); i++)
 		st = hash_tree_put(e->tree, m->first_leaf + i, &m->digests[i]);
-	s->totals.bytes_resumed += m->digest_count * HAUL_LEAF_BYTES;
+	if (haul_ok(st))
+		count_told(s, e, m);
 	if (haul_ok(st) && hash_tree_is_full(e->tree) && !e->has_root) {
 		hash_tree_root(e->tree, &e->root);
 		e->has_root = true;

@@ -35,6 +35,7 @@ struct send_entry {
 	bool was_sent;                  /* content went out, not only digests */
 	bool has_told;                  /* leaves of it are there from an earlier job: the receiver's HAVE */
 	bool is_telling;                /* HAVEs of the attempt that the next WANT begins */
+	uint64_t told_bytes;            /* in totals.bytes_resumed */
 	uint64_t leaves_left;           /* of the attempt being read */
 	unsigned wants_due;             /* wished for and not yet all sent */
 };

@@ -58,6 +58,7 @@ static haul_status copy_question(const struct message *question, struct serve_as
 
 	a->type = question->type;
 	if (question->type == MSG_LIST) {
+		a->wants_partials = question->list.wants_partials;
 		st = copy_text(question->list.share, &a->share);
 		if (haul_ok(st))
 			st = copy_text(question->list.after, &a->after);
@@ -79,6 +80,7 @@ haul_status serve_ask_new(const struct share_list *shares, const struct peer *pe
 
 	if (!a)
 		return HAUL_NO_MEMORY;
+	memcpy(a->device_id, peer->device_id, sizeof(a->device_id));
 	st = copy_text((struct text){ peer->name, strlen(peer->name) }, &a->peer_name);
 	if (haul_ok(st))
 		st = copy_offers(shares, peer, a);
@@ -104,6 +106,11 @@ void serve_ask_free(struct serve_ask *a)
 	free((char *)a->share.at);
 	free((char *)a->after.at);
 	directory_page_close(&a->page);
+	for (size_t i = 0; i < a->partial_count; i++) {
+		free((char *)a->partials[i].id.at);
+		free((char *)a->partials[i].path.at);
+	}
+	free(a->partials);
 	free(a->found);
 	free(a->entries);
 	free(a->shares);
@@ -237,6 +244,8 @@ static void answer_in_share(struct serve_ask *a, const struct serve_offer *o)
 	if (a->type == MSG_LOOKUP) {
 		serve_look_up(a, o, fd);
 		measure(fd, &a->answer.found.free_bytes, &total);
+	} else if (a->wants_partials) {
+		serve_list_partials(a, o, fd);
 	} else {
 		serve_list_entries(a, o, fd);
 	}

@@ -14,6 +14,8 @@ struct serve_ask {
 	struct text peer_name; /* owned, as are the texts below, and NUL-terminated */
 	enum message_type type;
 	struct text share, after;
+	bool wants_partials;                    /* LIST */
+	uint8_t device_id[32];                  /* of the peer */
 	struct text paths[MESSAGE_SOURCES_MAX]; /* LIST: one */
 	size_t path_count;
 	struct serve_offer offers[MESSAGE_SHARES_MAX];
@@ -26,12 +28,15 @@ struct serve_ask {
 	size_t seen;
 	struct listing_entry *entries;
 	struct listing_share *shares;
+	struct listing_partial *partials; /* owned with their texts */
+	size_t partial_count;
 };
 
 /* Answer with ERROR. o: NULL when it is about no offered share. */
 void serve_refuse(struct serve_ask *a, haul_status st, const struct serve_offer *o);
 
 void serve_look_up(struct serve_ask *a, const struct serve_offer *o, int root_fd);
+void serve_list_partials(struct serve_ask *a, const struct serve_offer *o, int root_fd);
 void serve_list_entries(struct serve_ask *a, const struct serve_offer *o, int root_fd);
 
 #endif

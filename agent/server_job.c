@@ -168,6 +168,8 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 				       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
 				       .rights = j->rights,
 				       .peer_id = s->device_id,
+				       .root_name = j->root,
+				       .keep_days = j->found.keep_days,
 				       .owner = { j->found.own_uid, j->found.own_gid },
 				       .umask = j->found.umask };
 

@@ -1,6 +1,6 @@
 /*
- * The `shares` file: one record a share, "NAME PATH UID GID UMASK" in decimal, "-" where not set. Read whole or not at
- * all; changed under its lock, so that two commands at once do not lose a share.
+ * The `shares` file: one record a share, "NAME PATH UID GID UMASK KEEP" in decimal, "-" where not set; KEEP, days, may
+ * be missing. Read whole or not at all; changed under its lock, so that two commands at once do not lose a share.
  */
 #include "agent/shares.h"
 
@@ -64,7 +64,7 @@ static void write_number(struct record_writer *w, uint64_t value, uint64_t unset
 static haul_status read_record(const struct record_file *file, size_t line, struct share *ret_share)
 {
 	struct share share = { .name = NULL };
-	uint64_t umask_bits;
+	uint64_t umask_bits, keep_days = 0;
 
 	if (record_file_fields(file, line) < SHARE_FIELDS || !is_share_name(record_file_field(file, line, 0)) ||
 	    *record_file_field(file, line, 1) != '/')
@@ -73,7 +73,11 @@ static haul_status read_record(const struct record_file *file, size_t line, stru
 	    !read_number(record_file_field(file, line, 3), UINT32_MAX - 1, UINT64_MAX, &share.own_gid) ||
 	    !read_number(record_file_field(file, line, 4), 0777, UINT32_MAX, &umask_bits))
 		return HAUL_BAD_VALUE;
+	if (record_file_fields(file, line) > SHARE_FIELDS &&
+	    !read_number(record_file_field(file, line, SHARE_FIELDS), SHARE_KEEP_DAYS_MAX, 0, &keep_days))
+		return HAUL_BAD_VALUE;
 	share.umask = (uint32_t)umask_bits;
+	share.keep_days = (uint32_t)keep_days;
 	share.name = strdup(record_file_field(file, line, 0));
 	share.path = strdup(record_file_field(file, line, 1));
 	*ret_share = share;
@@ -134,6 +138,7 @@ static haul_status save_to(int dir_fd, const struct share_list *l, struct haul_f
 		write_number(w, l->shares[i].own_uid, UINT64_MAX);
 		write_number(w, l->shares[i].own_gid, UINT64_MAX);
 		write_number(w, l->shares[i].umask, UINT32_MAX);
+		write_number(w, l->shares[i].keep_days, 0);
 	}
 	st = record_writer_commit(w, dir_fd, shares_file, fault);
 	record_writer_free(w);

@@ -13,7 +13,10 @@ struct share {
 	char *path;                /* absolute, as given (links in it are resolved when it is opened) */
 	uint64_t own_uid, own_gid; /* owner of what arrives; UINT64_MAX: the agent's own */
 	uint32_t umask;            /* UINT32_MAX: not set */
+	uint32_t keep_days;        /* how long an unfinished file stays; 0: not set */
 };
+
+enum { SHARE_KEEP_DAYS_MAX = 3650 };
 
 struct share_list {
 	struct share *shares; /* by name */

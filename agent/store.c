@@ -209,6 +209,8 @@ static void want_content(struct store *s, struct recv_entry *e)
 	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
 	if (is_dry(s))
 		verdict_result(e, OUTCOME_UNCHANGED);
+	else if (!store_room_takes(s, e))
+		verdict_failed(e, HAUL_NO_SPACE);
 }
 
 /* Content is taken as equal; metadata may still have to follow. */

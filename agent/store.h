@@ -6,6 +6,7 @@
 #define HAUL_AGENT_STORE_H
 
 #include "agent/recv_entry.h"
+#include "agent/store_room.h"
 
 struct store_config {
 	struct place *place; /* held; NULL: the destination does not exist (dry run) */
@@ -31,6 +32,7 @@ struct store {
 	} unclonable[STORE_PAIRS_MAX];
 	unsigned unclonable_count;
 	_Atomic uint64_t had_leaves; /* of the files that go on: the sender takes on no more than JOB_HAD_LEAVES_MAX */
+	struct store_room room;
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);
 	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */

@@ -244,4 +244,6 @@ void transfer_sum(const struct transfer *t, struct job_totals *ret)
 	if (ret->files_sent > arrived)
 		ret->files_sent = arrived;
 	ret->bytes_sent += a->bytes_sent;
+	/* What attempts before have sent is there by now too, and of no earlier run. */
+	ret->bytes_resumed = ret->bytes_resumed > a->bytes_sent ? ret->bytes_resumed - a->bytes_sent : 0;
 }

@@ -219,6 +219,8 @@ void transfer_lanes_report(struct transfer *t);
 void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy);
 void transfer_refused(struct transfer *t, const struct msg_error *e);
+/* The job is over: whether all of it found room at the destination. */
+void transfer_tell_lack(struct transfer *t);
 void transfer_on_entry(void *ctx, const struct job_entry *e);
 void transfer_on_problem(void *ctx, const char *path, unsigned source, haul_status code);
 /* A line for --explain, if that is wanted. */

@@ -147,6 +147,7 @@ void transfer_fill_report(struct transfer *t)
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;
 	r->bytes_sent = all->bytes_sent;
+	r->bytes_resumed = all->bytes_resumed;
 	r->files_verified_transfer = all->files_proven + sent_before(t, all);
 	r->files_unread = all->files_unchanged - sent_before(t, all);
 	r->has_root = all->has_root;

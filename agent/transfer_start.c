@@ -130,11 +130,14 @@ static void tell_landings(struct transfer *t, const bool *is_there, size_t known
 	free(shown);
 }
 
-static uint32_t job_flags(const struct transfer_request *req)
+/* A job that comes again goes on with what its own first attempt has left. */
+static uint32_t job_flags(const struct transfer *t)
 {
+	const struct transfer_request *req = t->req;
+
 	return (req->dry_run ? JOB_DRY_RUN : 0u) | (req->checksum ? JOB_CHECKSUM : 0u) |
 	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
-	       (req->exact ? JOB_EXACT : 0u);
+	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u);
 }
 
 void transfer_send_job(struct transfer *t)
@@ -145,7 +148,7 @@ void transfer_send_job(struct transfer *t)
 
 	m.job = (struct msg_job){ .verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
 				  .direction = t->is_push ? JOB_PUSH : JOB_PULL,
-				  .flags = job_flags(t->req),
+				  .flags = job_flags(t),
 				  .share = { share, strlen(share) },
 				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9) };
 	transfer_look_device(t);
@@ -334,6 +337,7 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
+	transfer_tell_lack(t);
 	t->own_end_is_over = true;
 	if (t->is_local)
 		transfer_local_other_ended(t, st, fault);
@@ -363,7 +367,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.mailbox = &t->mailbox,
 		.link = t->link,
 		.verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
-		.flags = job_flags(t->req),
+		.flags = job_flags(t),
 		.modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
 		.lanes = m->lanes,
 		.lanes_most = m->lanes + m->more_lanes,

@@ -136,6 +136,25 @@ void transfer_refused(struct transfer *t, const struct msg_error *e)
 	tell(t, &p);
 }
 
+void transfer_tell_lack(struct transfer *t)
+{
+	const struct job_totals *all = transfer_totals(t);
+	const char *root = *t->landing.root ? t->landing.root : ".";
+	char raw[TRANSFER_SHOWN_MAX], shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], lacks[32], left[32];
+	const struct transfer_problem p = {
+		.code = HAUL_CODE_NO_SPACE, .exit_code = EXIT_CLASS_NO_SPACE, .side = "destination", .text = text
+	};
+
+	if (all->need_bytes <= all->free_bytes)
+		return;
+	transfer_place(t->is_push ? t->req->destination : NULL, t->is_push && !t->is_local ? "" : root, raw,
+		       sizeof(raw));
+	(void)snprintf(text, sizeof(text), "%s lacks %s (%s free)", haul_escape(raw, strlen(raw), shown, sizeof(shown)),
+		       peer_error_bytes(all->need_bytes - all->free_bytes, lacks, sizeof(lacks)),
+		       peer_error_bytes(all->free_bytes, left, sizeof(left)));
+	tell(t, &p);
+}
+
 /* ---- entries ---- */
 
 static bool is_special(enum entry_kind kind)

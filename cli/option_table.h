@@ -29,6 +29,7 @@ enum option_id {
 	OPT_AS,
 	OPT_MODIFY_WINDOW,
 	OPT_NO_SYNC,
+	OPT_RESTART,
 	OPT_STRICT,
 	OPT_EXACT,
 	OPT_ON_CONFLICT,
@@ -49,6 +50,8 @@ enum option_id {
 	OPT_ALLOW,
 	OPT_OWN,
 	OPT_UMASK,
+	OPT_KEEP_PARTIALS,
+	OPT_PARTIALS,
 };
 
 enum option_value {

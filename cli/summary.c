@@ -65,7 +65,7 @@ static void add_totals(struct text *t, const struct summary_request *req, const 
 static void add_sent(struct text *t, bool *is_first, const struct summary_request *req, const struct transfer_report *r)
 {
 	const char *how = req->is_local ? "hashed as it was read" : "checked on arrival";
-	char checked[SIZE_TEXT_MAX];
+	char checked[SIZE_TEXT_MAX], there[SIZE_TEXT_MAX];
 
 	if (r->is_dry_run) {
 		clause(t, is_first, r->files_sent,
@@ -73,6 +73,8 @@ static void add_sent(struct text *t, bool *is_first, const struct summary_reques
 		return;
 	}
 	clause(t, is_first, r->files_sent, req->is_local ? "copied" : "sent");
+	if (r->bytes_resumed)
+		add(t, " (%s were there)", size_text(r->bytes_resumed, there));
 	if (!r->files_sent)
 		return;
 	if (r->files_verified_transfer >= r->files_sent)

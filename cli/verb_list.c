@@ -8,6 +8,7 @@
 #include "cli/sizes.h"
 
 #include "agent/listing.h"
+#include "agent/listing_partials.h"
 #include "agent/peers.h"
 #include "engine/base/escape.h"
 
@@ -120,25 +121,78 @@ static void on_entry(void *ctx, const struct remote_entry *e)
 		    haul_escape(e->name, e->name_len, name, sizeof(name)), e->kind == ENTRY_DIRECTORY ? "/" : "");
 }
 
+static void partial_event(struct console *c, const struct remote_partial *p)
+{
+	struct json j;
+
+	json_open(&j, c->out, "partial");
+	json_text(&j, "id", p->id);
+	if (*p->path)
+		json_path(&j, "path", p->path, p->path_len);
+	else
+		json_text(&j, "path", NULL);
+	json_uint(&j, "size", p->size);
+	json_uint(&j, "there_bytes", p->there_bytes);
+	json_int(&j, "touched", p->touched_s);
+	if (p->is_remote)
+		json_bool(&j, "yours", p->is_yours);
+	else
+		json_text(&j, "from", p->from);
+	json_close(&j);
+}
+
+static void on_partial(void *ctx, const struct remote_partial *p)
+{
+	struct list_view *v = ctx;
+	char there[SIZE_TEXT_MAX], size[SIZE_TEXT_MAX], age[SIZE_TEXT_MAX], path[HAUL_ESCAPED_MAX];
+	double age_s = difftime(time(NULL), (time_t)p->touched_s);
+	const char *whose = p->is_remote ? (p->is_yours ? "yours" : "another device's") : p->from ? p->from : "unknown";
+
+	v->count++;
+	if (v->c->is_json) {
+		partial_event(v->c, p);
+		return;
+	}
+	console_out(v->c, "%9s of %9s  %9s ago  %-16s  %s\n", size_text(p->there_bytes, there),
+		    size_text(p->size, size), duration_text(age_s > 0 ? age_s : 0, age), whose,
+		    *p->path ? haul_escape(p->path, p->path_len, path, sizeof(path)) : p->id);
+}
+
 static void on_error(void *ctx, const struct transfer_problem *p)
 {
 	console_error(((struct list_view *)ctx)->c, p);
+}
+
+static const struct problem *needs_share(const struct place_spec *place, struct problem *problem)
+{
+	(void)problem_usage(problem, "haul list shows the shares of a peer", "%s names no share: write %sSHARE",
+			    place->text, place->text);
+	return problem;
 }
 
 static int list_place(const struct home *h, const struct invocation *inv, const struct place_spec *place,
 		      struct console *c)
 {
 	struct list_view v = { .c = c };
-	struct listing_observer obs = { &v, on_peer, on_share, on_entry, on_error };
+	struct listing_observer obs = { &v, on_peer, on_share, on_entry, on_partial, on_error };
+	bool partials = invocation_has(inv, OPT_PARTIALS);
 	struct problem problem;
 	uint32_t timeout_ms;
 	int code;
 
 	if (haul_failed(copy_request_connect_timeout(inv, &timeout_ms, &problem)))
 		return run_refuse(c, &problem);
-	code = place->is_remote ? listing_run(h, place, timeout_ms, &obs) : listing_run_local(place->path, &obs);
+	if (partials && place->is_remote && !place->share)
+		return run_refuse(c, needs_share(place, &problem));
+	if (partials)
+		code = place->is_remote ? listing_run_partials(h, place, timeout_ms, &obs)
+					: listing_partials_local(h, place->path, &obs);
+	else
+		code =
+		    place->is_remote ? listing_run(h, place, timeout_ms, &obs) : listing_run_local(place->path, &obs);
 	if (!code && !v.count)
 		console_note(c, place->is_remote && !place->share ? "It offers no share to this machine."
+				: partials                        ? "Nothing is unfinished there."
 								  : "Nothing is there.");
 	event_done_plain(c, code);
 	return code;
@@ -167,6 +221,10 @@ static int list_in(const struct home *h, const struct invocation *inv, struct co
 	haul_status st;
 	int code;
 
+	if (!inv->operand_count && invocation_has(inv, OPT_PARTIALS)) {
+		(void)haul_fault_set(&fault, HAUL_USAGE, "--partials lists what lies in a place: name it");
+		return run_refuse_fault(c, &fault);
+	}
 	if (!inv->operand_count)
 		return run_list_peers(h, c);
 	peer = as_peer(h, inv->operands[0]);

@@ -1,6 +1,8 @@
 /* haul share add | list | remove: what this machine offers. */
 #include "cli/run.h"
 
+#include "cli/sizes.h"
+
 #include "agent/shares.h"
 #include "engine/base/escape.h"
 
@@ -19,6 +21,16 @@ static haul_status parse_umask(const char *text, uint32_t *ret_umask, struct pro
 	if (text[0] < '0' || text[0] > '7' || *end || bits > 0777)
 		return problem_usage(problem, NULL, "--umask takes octal digits, 000 to 777");
 	*ret_umask = (uint32_t)bits;
+	return HAUL_OK;
+}
+
+static haul_status parse_keep(const char *text, uint32_t *ret_days, struct problem *problem)
+{
+	uint64_t days;
+
+	if (haul_failed(number_parse(text, 1, SHARE_KEEP_DAYS_MAX, &days)))
+		return problem_usage(problem, NULL, "--keep-partials takes days, 1 to %d", SHARE_KEEP_DAYS_MAX);
+	*ret_days = (uint32_t)days;
 	return HAUL_OK;
 }
 
@@ -87,6 +99,7 @@ static int refuse(struct console *c, const struct haul_fault *fault)
 static int add_share(const struct home *h, const struct invocation *inv, struct console *c)
 {
 	const char *own = invocation_value(inv, OPT_OWN), *mask = invocation_value(inv, OPT_UMASK);
+	const char *keep = invocation_value(inv, OPT_KEEP_PARTIALS);
 	struct share share = { .own_uid = UINT64_MAX, .own_gid = UINT64_MAX, .umask = UINT32_MAX };
 	struct haul_fault fault = { 0 };
 	struct problem problem;
@@ -97,6 +110,8 @@ static int add_share(const struct home *h, const struct invocation *inv, struct 
 	if (own && haul_failed(parse_owner(own, &share, &problem)))
 		return run_refuse(c, &problem);
 	if (mask && haul_failed(parse_umask(mask, &share.umask, &problem)))
+		return run_refuse(c, &problem);
+	if (keep && haul_failed(parse_keep(keep, &share.keep_days, &problem)))
 		return run_refuse(c, &problem);
 	(void)snprintf(name, sizeof(name), "%s", inv->operands[1]);
 	share.name = name;
@@ -144,6 +159,8 @@ static void print_share(struct console *c, const struct share *s)
 		json_uint(&j, "own_gid", s->own_gid);
 	if (s->umask != UINT32_MAX)
 		json_uint(&j, "umask", s->umask);
+	if (s->keep_days)
+		json_uint(&j, "keep_partials_days", s->keep_days);
 	json_close(&j);
 }
 
@@ -175,8 +192,9 @@ int run_share(const struct invocation *inv, struct console *c)
 				    "haul share is: add NAME PATH, list, or remove NAME");
 		return run_refuse(c, &problem);
 	}
-	if (wants != 3 && (invocation_has(inv, OPT_OWN) || invocation_has(inv, OPT_UMASK))) {
-		(void)problem_usage(&problem, NULL, "--own and --umask belong to haul share add");
+	if (wants != 3 && (invocation_has(inv, OPT_OWN) || invocation_has(inv, OPT_UMASK) ||
+			   invocation_has(inv, OPT_KEEP_PARTIALS))) {
+		(void)problem_usage(&problem, NULL, "--own, --umask and --keep-partials belong to haul share add");
 		return run_refuse(c, &problem);
 	}
 	if (haul_failed(run_home(inv, &home, &problem)))

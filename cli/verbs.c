@@ -72,12 +72,16 @@ static const struct verb_def verbs[] = {
 	  .verb = VERB_LIST,
 	  .is_built = true,
 	  .max = 1,
-	  .usage = "haul list [PEER:[SHARE[/PATH]]]",
+	  .usage = "haul list [PEER:[SHARE[/PATH]]]\n"
+		   "haul list --partials PEER:SHARE[/PATH] | DIRECTORY",
 	  .purpose = "Without a place: the peers this machine knows. PEER: alone: its shares, what\n"
-		     "this machine may do there, and free space. A place: the entries there.\n",
+		     "this machine may do there, and free space. A place: the entries there.\n"
+		     "--partials: files that did not arrive whole, and how much of each is there; the\n"
+		     "same copy goes on with them. A share's directory, or the one copied into.\n",
 	  .examples = "  haul list\n"
 		      "  haul list nas:\n"
-		      "  haul list nas:inbox/day1\n" },
+		      "  haul list nas:inbox/day1\n"
+		      "  haul list --partials nas:inbox\n" },
 	{ .name = "diagnose",
 	  .verb = VERB_DIAGNOSE,
 	  .is_built = true,
@@ -105,6 +109,7 @@ static const struct verb_def verbs[] = {
 	  .min = 1,
 	  .max = 3,
 	  .usage = "haul share add NAME PATH [--own USER:GROUP] [--umask N]\n"
+		   "               [--keep-partials DAYS]\n"
 		   "haul share list\n"
 		   "haul share remove NAME",
 	  .purpose = "Directories that this machine offers to its peers, by name. Peers never see the\n"

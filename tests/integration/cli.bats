@@ -17,9 +17,9 @@ LETTERS_BUILT="n v q c L i"
 LETTERS_LATER="u H S x D 0"
 OPTIONS_LATER="cached size-only ignore-times existing ignore-existing max-delete nest trash delete no-perms no-times
 	no-xattrs no-owner numeric-ids chown exclude include exclude-from include-from only explain-filter files-from
-	min-size max-size min-age max-age wait restart inplace plan run-plan check"
+	min-size max-size min-age max-age wait inplace plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
-OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x
+OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --restart --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x
 	--connect-timeout=1 --timeout=1 --progress=never --on-conflict=replace --verify=transfer --on-error=continue -n -c -L"
 
 # Nothing was made: no home, no file beside the one there was.
@@ -94,6 +94,7 @@ taken() {
 	expect 1 haul share frobnicate
 	expect 1 haul share add name
 	expect 1 haul share list --umask 022
+	expect 1 haul share list --keep-partials 3
 	expect 1 haul peer add SOMEID
 	err_has "--name"
 	expect 1 haul peer list --allow inbox=reader
@@ -204,6 +205,10 @@ haul_b_home() {
 	expect 1 haul share add odd "$T/cwd" --umask 9
 	expect 1 haul share add odd "$T/cwd" --own nobody-of-that-name:x
 	expect 0 haul share add masked "$T/cwd" --umask 027
+	for days in 0 3651 1.5 two; do expect 1 haul share add odd "$T/cwd" "--keep-partials=$days"; done
+	expect 0 haul share add short "$T/cwd" --keep-partials 1
+	expect 0 haul share list --json
+	check "$(jq -r 'select(.name == "short").keep_partials_days' "$T/out")" = 1
 	expect 0 haul share remove inbox
 	expect 1 haul share remove inbox
 	expect 0 haul share list
@@ -258,7 +263,7 @@ haul_b_home() {
 	err_has HAUL_OPTION_LANES=many
 	HAUL_OPTION_LANES=many expect 1 haul copy --lanes 2 nas:file other:file
 	err_has "are both remote"
-	for name in DELETE MAX_DELETE YES DRY_RUN INPLACE NO_SYNC ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do
+	for name in DELETE MAX_DELETE YES DRY_RUN INPLACE NO_SYNC RESTART ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do
 		expect 1 env "HAUL_OPTION_$name=1" "$HAUL" copy file nas:inbox
 		err_has "HAUL_OPTION_$name is not taken from the environment"
 	done

@@ -79,7 +79,8 @@ static void test_add_and_find(void **state)
 	s = shares_find(&l, "oddly", 3);
 	assert_non_null(s);
 	assert_string_equal(s->path, temp_path(&temp, "a b\n%"));
-	assert_true(s->own_uid == UINT64_MAX && s->own_gid == UINT64_MAX && s->umask == UINT32_MAX);
+	assert_true(s->own_uid == UINT64_MAX && s->own_gid == UINT64_MAX && s->umask == UINT32_MAX &&
+		    s->keep_days == 0);
 	assert_null(shares_find(&l, "od", 2));
 	shares_free(&l);
 }
@@ -87,7 +88,12 @@ static void test_add_and_find(void **state)
 static void test_owner_and_umask_are_kept(void **state)
 {
 	char name[] = "inbox";
-	struct share s = { .name = name, .path = temp.path, .own_uid = 0, .own_gid = 4294967294u, .umask = 0027 };
+	struct share s = { .name = name,
+			   .path = temp.path,
+			   .own_uid = 0,
+			   .own_gid = 4294967294u,
+			   .umask = 0027,
+			   .keep_days = SHARE_KEEP_DAYS_MAX };
 	struct share_list l;
 
 	(void)state;
@@ -96,6 +102,7 @@ static void test_owner_and_umask_are_kept(void **state)
 	assert_int_equal(l.shares[0].own_uid, 0);
 	assert_true(l.shares[0].own_gid == 4294967294u);
 	assert_int_equal(l.shares[0].umask, 0027);
+	assert_int_equal(l.shares[0].keep_days, SHARE_KEEP_DAYS_MAX);
 	shares_free(&l);
 }
 

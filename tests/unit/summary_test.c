@@ -44,6 +44,25 @@ static void counts_by_proof(void **state)
 	    "verify Footage nas:inbox/day1/Footage");
 }
 
+static void what_was_there_is_told(void **state)
+{
+	struct summary_request req = { 0 };
+	struct transfer_report r = { .files_total = 1,
+				     .files_sent = 1,
+				     .files_verified_transfer = 1,
+				     .bytes_total = 400000000,
+				     .bytes_sent = 196000000,
+				     .bytes_resumed = 204000000,
+				     .elapsed_s = 2,
+				     .is_durable = true };
+
+	(void)state;
+	check(
+	    &req, &r,
+	    "1 file, 400 MB in 2.0 s (98.0 MB/s): 1 sent (204 MB were there), every block checked on arrival, durable, "
+	    "not read back from disk.");
+}
+
 static void claims_nothing_that_does_not_hold(void **state)
 {
 	struct summary_request req = { .no_sync = true, .check_again = "haul verify a b" };
@@ -152,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_by_proof),
+		cmocka_unit_test(what_was_there_is_told),
 		cmocka_unit_test(claims_nothing_that_does_not_hold),
 		cmocka_unit_test(nothing_sent_has_no_rate_and_no_proof),
 		cmocka_unit_test(a_dry_run_says_so),

@@ -19,6 +19,7 @@ teardown() {
 # through OPTION...: from now on A reaches B through a proxy with these.
 through() {
 	leave_proxy
+	rm -f "$T/proxy.out"
 	"$PROXY" "$AGENT_PORT" "$@" >"$T/proxy.out" 2>"$T/proxy.log" </dev/null 3>&- 4>&- &
 	PROXY_PID=$!
 	OTHERS+=("$PROXY_PID")
@@ -39,6 +40,7 @@ has_struck() { grep -q '^struck ' "$T/proxy.out" || fail_with "the proxy let eve
 
 # A run in the background, with --json; RUN is its pid.
 begin() {
+	rm -f "$T/run.out" "$T/run.err" # whoever waits for a word in them does not find that of the run before
 	HAUL_HOME=$A ${UNDER:-} "$HAUL" "$@" --json >"$T/run.out" 2>"$T/run.err" </dev/null 3>&- 4>&- &
 	RUN=$!
 	OTHERS+=("$RUN")

@@ -180,7 +180,7 @@ static haul_status note(struct recv_entry *e, uint64_t first, uint32_t count, co
 
 	e->noted_ever += count;
 	if (e->noted_ever / 2 > leaf_count(e->facts.size))
-		return HAUL_NOT_ANNOUNCED; /* over and over the same leaves */
+		return HAUL_OK; /* over and over the same leaves: what is not noted is fetched again */
 	if (e->note_count == e->note_cap) {
 		size_t cap = e->note_cap ? e->note_cap * 2 : 16;
 		struct leaf_piece *more = realloc(e->notes, cap * sizeof(*more));

@@ -311,6 +311,63 @@ static void after_a_failed_sync_nothing_is_recorded_or_kept(void **state)
 	assert_int_equal(temp_count(f->tree.fd, KEPT), 0);
 }
 
+/* A file system in memory of 256 KiB; its handle. */
+static int small_memory(struct fixture *f)
+{
+	char path[128];
+	int fd;
+
+	temp_dir(f->tree.fd, "memory");
+	(void)snprintf(path, sizeof(path), "%s/memory", f->tree.path);
+	if (geteuid() != 0 || mount("none", path, "tmpfs", 0, "size=256k") < 0)
+		skip_because("mounting needs root");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(umount2(path, MNT_DETACH), 0);
+	return fd;
+}
+
+static void fill_up(int dir)
+{
+	static const char page[4096];
+	int fd = openat(dir, "ballast", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	while (write(fd, page, sizeof(page)) > 0)
+		;
+	assert_int_equal(errno, ENOSPC);
+	(void)close(fd);
+}
+
+/* Its room is its own, the record's is not: what was recorded before still counts, and the file goes on. */
+static void a_record_without_room_stays_behind(void **state)
+{
+	const struct partial_config cfg = {
+		.size = SIZE, .source = &some_source, .direct = DIRECT_NEVER, .is_sparse = true
+	};
+	struct leaf_piece piece = piece_of(2, 'c');
+	int dir = small_memory(*state);
+	struct place *p = keeping_place(dir, dir, peer);
+	struct partial none = get_config(p, "none", &cfg), some = get_config(p, "some", &cfg);
+
+	assert_done(partial_checkpoint(&some, &piece, 1));
+	fill_up(dir);
+	assert_done(partial_checkpoint(&none, &piece, 1));
+	assert_true(none.stops_recording && !none.has_record);
+	piece = piece_of(1, 'b');
+	for (unsigned i = 0; i < 200; i++)
+		assert_done(partial_checkpoint(&some, &piece, 1));
+	assert_true(some.stops_recording && some.has_record);
+	assert_int_equal(unlinkat(dir, "ballast", 0), 0);
+	partial_keep(&none);
+	partial_keep(&some);
+	assert_int_equal(temp_count(dir, KEPT), 2);
+	some = get_config(p, "some", &cfg);
+	assert_int_equal(some.found, PARTIAL_OF_SAME);
+	assert_recorded(&some, "-bc-");
+	partial_discard(&some);
+	place_close(p);
+	(void)close(dir);
+}
+
 static void one_that_starts_anew_is_all_zeros(void **state)
 {
 	const struct partial_config cfg = {
@@ -517,6 +574,7 @@ int main(void)
 		kept_test(one_of_another_owner_is_left_alone),
 		kept_test(equal_leaves_are_recorded),
 		kept_test(after_a_failed_sync_nothing_is_recorded_or_kept),
+		kept_test(a_record_without_room_stays_behind),
 		kept_test(one_that_starts_anew_is_all_zeros),
 		kept_test(what_is_not_recorded_is_zeroed),
 		cmocka_unit_test(what_is_not_recorded_is_zeroed_in_memory),

@@ -54,7 +54,7 @@ void link_fail(struct control_link *l, haul_status why, const struct haul_fault 
 	if (l->state != LINK_OPEN && l->state != LINK_FINISHING)
 		return;
 	l->state = LINK_FAILING;
-	l->end_fault = *fault;
+	l->end_fault = fault ? *fault : (struct haul_fault){ 0 };
 	l->end_fault.status = why;
 	(void)uv_timer_start(&l->timer, on_failed_long_enough, REFUSE_MS, 0);
 	link_soon(l);

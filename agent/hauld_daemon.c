@@ -8,6 +8,7 @@
 #include "agent/agent_lock.h"
 #include "agent/exit_class.h"
 #include "agent/listener.h"
+#include "agent/loop_open.h"
 #include "agent/notify.h"
 #include "agent/server.h"
 #include "agent/trace.h"
@@ -199,7 +200,7 @@ static haul_status open_listeners(struct hauld_daemon *d, const struct hauld_opt
 
 static haul_status open_loop(struct hauld_daemon *d, struct haul_fault *fault)
 {
-	int err = uv_loop_init(&d->loop);
+	int err = loop_open(&d->loop);
 
 	if (err)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no event loop: %s", uv_strerror(err));

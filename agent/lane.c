@@ -8,6 +8,8 @@
  */
 #include "agent/lane_parts.h"
 
+#include "agent/loop_open.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +278,7 @@ static void lane_main(void *arg)
 
 static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
 {
-	if (uv_loop_init(&l->loop))
+	if (loop_open(&l->loop))
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a loop for a lane");
 	(void)uv_loop_configure(&l->loop, UV_METRICS_IDLE_TIME);
 	if (haul_failed(lane_mail_open(l))) {

@@ -10,6 +10,7 @@
 
 #include "agent/dial.h"
 #include "agent/exit_class.h"
+#include "agent/loop_open.h"
 #include "agent/peer_error.h"
 
 #include <assert.h>
@@ -272,7 +273,7 @@ static int run(const struct home *h, const struct place_spec *place, uint32_t co
 	struct dial_config cfg = { .home = h, .place = place, .timeout_ms = connect_timeout_ms };
 	struct haul_fault fault;
 	haul_status st;
-	int err = uv_loop_init(&l.loop);
+	int err = loop_open(&l.loop);
 
 	if (err) {
 		st = haul_fault_set(&fault, HAUL_NO_MEMORY, "no event loop: %s", uv_strerror(err));

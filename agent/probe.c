@@ -7,6 +7,7 @@
 #include "agent/probe.h"
 
 #include "agent/dial.h"
+#include "agent/loop_open.h"
 #include "agent/peer_error.h"
 #include "agent/policy.h"
 #include "agent/rate_limit.h"
@@ -408,7 +409,7 @@ static void on_dialled(void *ctx, struct dial_result *result, const struct haul_
 
 static haul_status open_loop(struct probe *p)
 {
-	if (uv_loop_init(&p->loop))
+	if (loop_open(&p->loop))
 		return HAUL_NO_MEMORY;
 	if (haul_failed(mailbox_open(&p->mailbox, &p->loop, mail_deliver_all, p))) {
 		(void)uv_loop_close(&p->loop);

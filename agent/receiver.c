@@ -270,7 +270,7 @@ static haul_status open_root(struct receiver *r)
 	if (!root)
 		return HAUL_NO_MEMORY;
 	root->index = HAUL_NO_INDEX;
-	root->refs = 2; /* ours and the stack's */
+	root->refs = 1; /* ours */
 	root->path = calloc(1, 1);
 	root->is_missing = !r->place;
 	r->root = root;
@@ -278,6 +278,7 @@ static haul_status open_root(struct receiver *r)
 	r->open_cap = 16;
 	if (!root->path || !r->open_dirs)
 		return HAUL_NO_MEMORY;
+	root->refs++; /* the stack's */
 	r->open_dirs[r->open_count++] = root;
 	return HAUL_OK;
 }

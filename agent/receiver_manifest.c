@@ -224,6 +224,7 @@ void receiver_settle(struct recv_entry *e)
 static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end *end)
 {
 	struct dir_node *d = r->open_count ? r->open_dirs[r->open_count - 1] : NULL;
+	haul_status st;
 
 	if (!d || d->index != end->directory)
 		return HAUL_NOT_ANNOUNCED;
@@ -236,9 +237,12 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 		if (r->job->cb.on_entry)
 			r->job->cb.on_entry(r->job->ctx, &je);
 	}
-	r->open_count--; /* the reference goes on to the store */
-	r->dir_ends++;
-	return store_dir_end(&r->store, r, d);
+	st = store_dir_end(&r->store, r, d);
+	if (haul_ok(st)) {
+		r->open_count--; /* the reference has gone on to the store */
+		r->dir_ends++;
+	}
+	return st;
 }
 
 /* Something of the source that will not come. */
@@ -314,6 +318,8 @@ void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st,
 	if (r->state == RECEIVER_RUNNING)
 		dir_is_settled(r, d);
 	dir_node_drop(d);
+	if (r->state == RECEIVER_STOPPING)
+		receiver_check_end(r); /* this may be the last thing that the end waited for */
 }
 
 void receiver_manifest(struct receiver *r, const struct msg_manifest *m)

@@ -78,6 +78,7 @@ static bool grow(void **array, size_t *cap, size_t count, size_t item_bytes)
 void out_want(struct receiver *r, const struct want *w)
 {
 	if (!grow((void **)&r->out.wants, &r->out.want_cap, r->out.want_count, sizeof(*w))) {
+		free((void *)(uintptr_t)w->ranges);
 		receiver_fail(r, HAUL_NO_MEMORY, NULL);
 		return;
 	}

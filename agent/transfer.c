@@ -8,6 +8,7 @@
 #include "agent/transfer_parts.h"
 
 #include "agent/exit_class.h"
+#include "agent/loop_open.h"
 #include "engine/base/escape.h"
 
 #include <assert.h>
@@ -298,7 +299,7 @@ void transfer_close_job(struct transfer *t)
 
 static haul_status open_loop(struct transfer *t)
 {
-	if (uv_loop_init(&t->loop))
+	if (loop_open(&t->loop))
 		return HAUL_NO_MEMORY;
 	if (haul_failed(mailbox_open(&t->mailbox, &t->loop, mail_deliver_all, t))) {
 		(void)uv_loop_close(&t->loop);

@@ -46,7 +46,7 @@ static void on_end(void *ctx, haul_status st, const struct haul_fault *fault)
 	struct transfer *t = l->transfer;
 
 	l->runs = false;
-	if (haul_failed(st) && !t->own_end_is_over)
+	if (haul_failed(st) && t->sender && !t->own_end_is_over) /* it may fail before there is one */
 		sender_stop(t->sender, st, fault);
 	if (l->link_has_ended)
 		close_link(l);

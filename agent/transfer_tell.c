@@ -79,9 +79,17 @@ void transfer_explain(struct transfer *t, const char *fmt, ...)
 	t->obs->on_explain(t->obs->ctx, text);
 }
 
+/* A signal has a place of its own in the report. Without one nobody has asked for an end: it is our own failure. */
+static unsigned reason_bit(const struct transfer *t, int exit_code)
+{
+	if (exit_code != EXIT_CLASS_INTERRUPTED)
+		return 1u << exit_code;
+	return t->report->signal_number ? 0 : 1u << EXIT_CLASS_BUG;
+}
+
 static void tell(struct transfer *t, const struct transfer_problem *p)
 {
-	t->reasons |= 1u << p->exit_code;
+	t->reasons |= reason_bit(t, p->exit_code);
 	if (p->path && transfer_was_told(t, p->path, TOLD_ERROR, (uint64_t)p->code))
 		return;
 	if (t->obs->on_error)
@@ -251,7 +259,8 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 	} else {
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(code));
 	}
-	if (p.exit_code == EXIT_CLASS_NOT_ALLOWED || p.exit_code == EXIT_CLASS_OK)
+	if (p.exit_code == EXIT_CLASS_NOT_ALLOWED || p.exit_code == EXIT_CLASS_OK ||
+	    p.exit_code == EXIT_CLASS_INTERRUPTED) /* EINTR of a file system over a network */
 		p.exit_code = EXIT_CLASS_ENTRIES;
 	tell(t, &p);
 }

@@ -116,8 +116,7 @@ static enum transfer_direct direct_of(const char *word)
 	return word && !strcmp(word, "never") ? TRANSFER_DIRECT_NEVER : TRANSFER_DIRECT_AUTO;
 }
 
-/* HAUL_ENGINE chooses how the disk is driven, for tests of either way. */
-static haul_status engine_choice(const char **ret_backend, struct problem *problem)
+haul_status copy_request_engine(const char **ret_backend, struct problem *problem)
 {
 	const char *engine = getenv("HAUL_ENGINE");
 
@@ -155,7 +154,7 @@ haul_status copy_request_tuning(const struct invocation *inv, struct transfer_re
 	t->direct = direct_of(invocation_value(inv, OPT_DIRECT));
 	t->trace = invocation_value(inv, OPT_TRACE);
 	t->timeout_ms = TIMEOUT_MS;
-	st = engine_choice(&t->backend, problem);
+	st = copy_request_engine(&t->backend, problem);
 	if (haul_ok(st))
 		st = number_options(inv, t, problem);
 	if (haul_failed(st))

@@ -17,6 +17,12 @@ HAUL_MUST_USE haul_status copy_request_connect_timeout(const struct invocation *
 						       struct problem *problem);
 
 /*
+ * HAUL_ENGINE chooses how the disk is driven, for tests of either way: `ret_backend` is set to its word (held, the
+ * environment's), or left. HAUL_USAGE: an unknown one.
+ */
+HAUL_MUST_USE haul_status copy_request_engine(const char **ret_backend, struct problem *problem);
+
+/*
  * What tunes any transfer: lanes, block, rate, times, direct, engine, trace; the rest of `t` is left alone. `inv` is
  * held. HAUL_USAGE: a value out of bounds.
  */

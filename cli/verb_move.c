@@ -4,6 +4,7 @@
  */
 #include "cli/run.h"
 
+#include "cli/copy_request.h"
 #include "cli/events.h"
 #include "cli/sizes.h"
 #include "cli/transfer_view.h"
@@ -138,26 +139,26 @@ static void add_renamed(struct transfer_report *r, const struct transfer_report 
 static int copy_rest(const struct invocation *inv, const struct move_request *req, const struct place_spec *rest,
 		     size_t count, struct console *c, const struct transfer_report *renamed)
 {
-	const struct transfer_request t = { .verb = TRANSFER_COPY,
-					    .sources = rest,
-					    .source_count = count,
-					    .destination = req->destination,
-					    .as_name = req->as_name,
-					    .dry_run = req->dry_run,
-					    .checksum = true,
-					    .is_move = true,
-					    .no_replace = req->rule == MOVE_FAIL || renamed->entries_renamed,
-					    .is_several = req->source_count > 1,
-					    .proof = TRANSFER_PROOF_TRANSFER,
-					    .timeout_ms = TIMEOUT_MS,
-					    .want_entries = req->dry_run || c->is_verbose || c->is_json };
+	struct transfer_request t = { .verb = TRANSFER_COPY,
+				      .sources = rest,
+				      .source_count = count,
+				      .destination = req->destination,
+				      .as_name = req->as_name,
+				      .dry_run = req->dry_run,
+				      .checksum = true,
+				      .is_move = true,
+				      .no_replace = req->rule == MOVE_FAIL || renamed->entries_renamed,
+				      .is_several = req->source_count > 1,
+				      .proof = TRANSFER_PROOF_TRANSFER,
+				      .timeout_ms = TIMEOUT_MS,
+				      .want_entries = req->dry_run || c->is_verbose || c->is_json };
 	struct transfer_view view = { .console = c, .verb_name = "move", .request = &t, .environment = "" };
 	struct transfer_observer observer = transfer_view_observer(&view);
 	struct transfer_report report = { 0 };
 	struct problem problem;
 	struct home home;
 
-	if (haul_failed(run_home(inv, &home, &problem)))
+	if (haul_failed(copy_request_engine(&t.backend, &problem)) || haul_failed(run_home(inv, &home, &problem)))
 		return run_refuse(c, &problem);
 	observer.on_landing = on_copy_landing;
 	view.shows_progress = c->is_terminal && !c->is_quiet;

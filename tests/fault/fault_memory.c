@@ -1,0 +1,116 @@
+/*
+ * Preloaded: the n-th request for memory fails (HAUL_FAULT_KINDS=memory, HAUL_FAULT_DEED=ENOMEM). Under a sanitizer the
+ * next malloc is the sanitizer's, so what the program does wrong afterwards is seen.
+ *
+ * Counted is what the program itself and the C library ask for; under a sanitizer the program alone, because in each
+ * new thread the sanitizer asks the library for something that must not fail. Not libcrypto, which is not ours to mend.
+ * Nor the dynamic linker: that is the memory of threads, and libuv ends the process when it cannot make those of its
+ * pool.
+ */
+#include "tests/fault/fault_plan.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void *malloc_fn(size_t size);
+typedef void *calloc_fn(size_t count, size_t size);
+typedef void *realloc_fn(void *old, size_t size);
+typedef void *aligned_fn(size_t align, size_t size);
+typedef int memalign_fn(void **ret, size_t align, size_t size);
+
+/* dlsym() gives a data pointer, and C has no cast from that to a function's. */
+#define NEXT(type, name)                                                                                               \
+	do {                                                                                                           \
+		if (!next) {                                                                                           \
+			void *found = dlsym(RTLD_NEXT, name);                                                          \
+			memcpy(&next, &found, sizeof(next));                                                           \
+		}                                                                                                      \
+	} while (0)
+
+static struct range {
+	uintptr_t from, to;
+} counted[2]; /* the C library, the program */
+
+static bool is_in(const struct range *r, uintptr_t at)
+{
+	return at >= r->from && at < r->to;
+}
+
+static int find_ranges(struct dl_phdr_info *info, size_t size, void *context)
+{
+	bool is_program = !info->dlpi_name || !*info->dlpi_name;
+	struct range *r = &counted[is_program];
+
+	(void)size;
+	(void)context;
+	if (r->to || (!is_program && !strstr(info->dlpi_name, "/libc.so")))
+		return 0;
+	r->from = info->dlpi_addr;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD && r->to < info->dlpi_addr + part->p_vaddr + part->p_memsz)
+			r->to = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+	}
+	return 0;
+}
+
+__attribute__((constructor)) static void know_ranges(void)
+{
+	(void)dl_iterate_phdr(find_ranges, NULL);
+	if (dlsym(RTLD_DEFAULT, "__asan_init"))
+		counted[0] = (struct range){ 0 };
+}
+
+static bool is_refused(const void *caller)
+{
+	uintptr_t at = (uintptr_t)caller;
+
+	if ((!is_in(&counted[0], at) && !is_in(&counted[1], at)) || fault_turn(FAULT_MEMORY) != DEED_ERRNO)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	static malloc_fn *next;
+
+	NEXT(malloc_fn, "malloc");
+	return is_refused(__builtin_return_address(0)) ? NULL : next(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	static calloc_fn *next;
+
+	NEXT(calloc_fn, "calloc");
+	return is_refused(__builtin_return_address(0)) ? NULL : next(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	static realloc_fn *next;
+
+	NEXT(realloc_fn, "realloc");
+	return is_refused(__builtin_return_address(0)) ? NULL : next(old, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+	static aligned_fn *next;
+
+	NEXT(aligned_fn, "aligned_alloc");
+	return is_refused(__builtin_return_address(0)) ? NULL : next(align, size);
+}
+
+int posix_memalign(void **ret, size_t align, size_t size)
+{
+	static memalign_fn *next;
+
+	NEXT(memalign_fn, "posix_memalign");
+	return is_refused(__builtin_return_address(0)) ? ENOMEM : next(ret, align, size);
+}

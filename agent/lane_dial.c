@@ -167,6 +167,9 @@ static void on_error_message(struct lane_dial *d, const struct msg_error *e)
 	haul_status st = haul_fault_set(&fault, haul_status_from_number(e->code), "%s",
 					haul_escape(e->text.at, e->text.len, text, sizeof(text)));
 
+	if (st.code == HAUL_CODE_NOT_ANNOUNCED) /* it has given up the job, and its own connection says so next */
+		st = haul_fault_set(&fault, HAUL_LOST, "%s knows nothing of the job any more",
+				    channel_address_text(d->channel));
 	lane_dial_fail(d, haul_ok(st) ? HAUL_BUG : st, &fault);
 }
 

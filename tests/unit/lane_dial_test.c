@@ -191,6 +191,19 @@ static void a_lane_that_waits_for_its_next_try_can_be_given_up(void **state)
 	assert_in_range(t.server.drops, 100 - 3, 100 - 1);
 }
 
+/* The job was given up there while the lane was on its way: the same as a lost connection, and worth another try. */
+static void a_lane_of_a_job_that_is_gone_is_lost(void **state)
+{
+	(void)state;
+	t.server.refuses = true;
+	t.server.refuse_code = HAUL_CODE_NOT_ANNOUNCED;
+	(void)dial_lane();
+	run_until(&t.loop, &t.is_lane_done);
+	assert_null(t.lane_client);
+	assert_int_equal(t.lane_why.code, HAUL_CODE_LOST);
+	run_until(&t.loop, &t.server.is_closed);
+}
+
 static void a_lane_can_be_given_up(void **state)
 {
 	struct side s = { .is_closed = false };
@@ -295,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_lane_is_handed_over_whole, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_refused_says_so, town_open, town_close),
+		cmocka_unit_test_setup_teardown(a_lane_of_a_job_that_is_gone_is_lost, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_can_be_given_up, town_open, town_close),
 		cmocka_unit_test_setup_teardown(a_lane_that_is_lost_on_its_way_in_is_dialled_again, town_open,
 						town_close),

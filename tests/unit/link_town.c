@@ -65,7 +65,8 @@ static void on_server_message(void *ctx, struct control_link *l, const struct me
 	s->messages++;
 	s->has_message = true;
 	if (s->refuses) {
-		struct msg_error e = { .code = HAUL_CODE_NO_SHARE, .text = { "no such share", 13 } };
+		struct msg_error e = { .code = s->refuse_code ? s->refuse_code : HAUL_CODE_NO_SHARE,
+				       .text = { "no such share", 13 } };
 
 		control_link_refuse(l, &e);
 	} else if (m->type == MSG_LIST) {

@@ -18,7 +18,8 @@ struct side {
 	char text[HAUL_FAULT_TEXT_MAX];
 	char peer_says[64];
 	bool refuses, finishes;
-	unsigned drops; /* server: so many connections are closed before anything is said */
+	uint32_t refuse_code; /* 0: HAUL_NO_SHARE */
+	unsigned drops;       /* server: so many connections are closed before anything is said */
 	uint8_t device[32];
 };
 

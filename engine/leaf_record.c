@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -229,7 +228,7 @@ static size_t read_label(const struct leaf_record *r, struct leaf_look *ret_look
 	uint8_t data[PIECE_HEAD_BYTES + LABEL_BYTES_MAX + CHECK_BYTES];
 	struct bytes b = bytes_of(data, sizeof(data));
 	uint64_t mark, count;
-	size_t len;
+	size_t len, text;
 
 	if (haul_failed(read_at(r->fd, data, PIECE_HEAD_BYTES, r->end)))
 		return 0;
@@ -242,7 +241,9 @@ static size_t read_label(const struct leaf_record *r, struct leaf_look *ret_look
 	    data[len - 1])
 		return 0;
 	ret_look->has_label = true;
-	(void)snprintf(ret_look->path, sizeof(ret_look->path), "%s", (const char *)b.at);
+	text = strnlen((const char *)b.at, LEAF_RECORD_PATH_MAX);
+	memcpy(ret_look->path, b.at, text);
+	ret_look->path[text] = '\0';
 	return len + CHECK_BYTES;
 }
 

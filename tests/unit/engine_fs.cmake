@@ -8,6 +8,8 @@ haul_unit_test(beneath LIBS haul_engine Threads::Threads)
 haul_unit_test(owner LIBS haul_engine)
 haul_unit_test(partial LIBS haul_engine Threads::Threads)
 set_tests_properties(unit.partial PROPERTIES RUN_SERIAL TRUE) # asks for more room than there is: others found none
+haul_unit_test(leaf_map LIBS haul_engine)
+haul_unit_test(leaf_label LIBS haul_engine)
 haul_unit_test(leaf_record LIBS haul_engine)
 haul_unit_test(partial_kept LIBS haul_engine)
 haul_unit_test(kept_jobs LIBS haul_engine)

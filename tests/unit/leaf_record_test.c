@@ -1,168 +1,9 @@
 /* The record of a kept partial: what is read back, also after tears and damage, and what is never taken for one. */
-#include "engine/hash_tree.h"
-#include "engine/leaf_record.h"
+#include "leaf_record_fixture.h"
 
-#include "temp_tree.h"
-
-#include "engine/base/bytes.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include <sys/mount.h>
 
 #include "tests/unit/skip_because.h"
-
-#define assert_code(st, expected) assert_int_equal((st).code, (expected).code)
-#define assert_done(st) assert_code(st, HAUL_OK)
-
-enum { INODE = 4711, LEAVES = 11, PIECES = 4, HEADER_BYTES = 144, FILE_MAX = 1024 };
-
-static const struct leaf_source some_source = {
-	.size = (LEAVES - 1) * (uint64_t)HAUL_LEAF_BYTES + 5,
-	.mtime = { .sec = -5, .nsec = 999999999 },
-	.id = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
-};
-
-static struct leaf_piece piece_of(uint64_t first, uint32_t count, uint8_t mark)
-{
-	struct leaf_piece p = { .first = first, .count = count };
-
-	for (uint32_t i = 0; i < count; i++) {
-		memset(p.digests[i].bytes, mark, HAUL_DIGEST_BYTES);
-		p.digests[i].bytes[0] = (uint8_t)i;
-	}
-	return p;
-}
-
-/* The third one overlaps the second. */
-static void some_pieces(struct leaf_piece ret_pieces[PIECES])
-{
-	ret_pieces[0] = piece_of(0, 2, 'a');
-	ret_pieces[1] = piece_of(4, 1, 'b');
-	ret_pieces[2] = piece_of(3, 3, 'c');
-	ret_pieces[3] = piece_of(10, 1, 'd');
-}
-
-static size_t bytes_of_pieces(unsigned count)
-{
-	struct leaf_piece pieces[PIECES];
-	size_t len = HEADER_BYTES;
-
-	some_pieces(pieces);
-	for (unsigned i = 0; i < count; i++)
-		len += 32 + (size_t)pieces[i].count * HAUL_DIGEST_BYTES;
-	return len;
-}
-
-static unsigned whole_pieces_in(size_t len)
-{
-	unsigned n = 0;
-
-	while (n < PIECES && bytes_of_pieces(n + 1) <= len)
-		n++;
-	return n;
-}
-
-/* ---- a record in a directory of its own ---- */
-
-static int set_up(void **state)
-{
-	struct temp_tree *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return -1;
-	temp_tree_open(t, "leaf_record");
-	*state = t;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	temp_tree_close(*state);
-	free(*state);
-	return 0;
-}
-
-static void make(int dir_fd, const struct leaf_piece *pieces, size_t count)
-{
-	struct leaf_record r;
-
-	assert_done(leaf_record_create(dir_fd, "record", &some_source, INODE, &r));
-	assert_done(leaf_record_append(&r, pieces, count));
-	leaf_record_close(&r);
-	leaf_record_close(&r);
-}
-
-static size_t load(int dir_fd, uint8_t ret_data[FILE_MAX])
-{
-	int fd = openat(dir_fd, "record", O_RDONLY | O_CLOEXEC);
-	ssize_t n = read(fd, ret_data, FILE_MAX);
-
-	assert_true(n >= 0);
-	(void)close(fd);
-	return (size_t)n;
-}
-
-/* The four pieces; their bytes too. */
-static size_t make_some(int dir_fd, uint8_t ret_data[FILE_MAX])
-{
-	struct leaf_piece pieces[PIECES];
-	size_t len;
-
-	some_pieces(pieces);
-	make(dir_fd, pieces, PIECES);
-	len = load(dir_fd, ret_data);
-	assert_int_equal(len, bytes_of_pieces(PIECES));
-	return len;
-}
-
-static haul_status try_open(int dir_fd, struct leaf_record *ret_record)
-{
-	struct leaf_source of = { .size = 77 };
-	haul_status st = leaf_record_open(dir_fd, "record", INODE, &of, ret_record);
-
-	if (haul_ok(st)) {
-		assert_true(leaf_source_equal(&of, &some_source));
-		assert_int_equal(of.mtime.sec, -5);
-	} else {
-		assert_int_equal(of.size, 77);
-	}
-	return st;
-}
-
-static void assert_leaves(struct leaf_record *r, const struct leaf_piece *pieces, unsigned count)
-{
-	struct haul_digest digests[LEAVES] = { 0 }, expected[LEAVES] = { 0 };
-	struct leaf_map have = { 0 }, wanted = { 0 };
-
-	assert_true(leaf_map_open(&have, LEAVES) && leaf_map_open(&wanted, LEAVES));
-	for (unsigned i = 0; i < count; i++) {
-		for (uint32_t k = 0; k < pieces[i].count; k++) {
-			leaf_map_set(&wanted, pieces[i].first + k);
-			expected[pieces[i].first + k] = pieces[i].digests[k];
-		}
-	}
-	assert_done(leaf_record_read(r, &have, digests));
-	assert_int_equal(have.count, wanted.count);
-	assert_memory_equal(have.words, wanted.words, sizeof(uint64_t));
-	assert_memory_equal(digests, expected, sizeof(digests));
-	leaf_map_close(&have);
-	leaf_map_close(&wanted);
-}
-
-/* The first `count` of the four pieces are in it, and nothing else. */
-static void assert_prefix(int dir_fd, unsigned count)
-{
-	struct leaf_piece pieces[PIECES];
-	struct leaf_record r;
-
-	some_pieces(pieces);
-	assert_done(try_open(dir_fd, &r));
-	assert_leaves(&r, pieces, count);
-	assert_int_equal(r.end, bytes_of_pieces(count));
-	leaf_record_close(&r);
-}
 
 /* ---- whole ones ---- */
 
@@ -406,91 +247,6 @@ static void a_full_medium_costs_what_did_not_fit(void **state)
 	(void)close(dir);
 }
 
-/* ---- the label ---- */
-
-static size_t make_labelled(int dir_fd, const char *path, uint8_t ret_data[FILE_MAX])
-{
-	struct leaf_piece pieces[PIECES];
-	struct leaf_record r;
-
-	some_pieces(pieces);
-	assert_done(leaf_record_create(dir_fd, "record", &some_source, INODE, &r));
-	assert_done(leaf_record_label(&r, path));
-	assert_done(leaf_record_append(&r, pieces, PIECES - 1));
-	leaf_record_close(&r);
-	return load(dir_fd, ret_data);
-}
-
-static void a_label_stands_before_the_pieces(void **state)
-{
-	int dir = ((struct temp_tree *)*state)->fd;
-	struct leaf_piece pieces[PIECES];
-	uint8_t data[FILE_MAX];
-	struct leaf_look look;
-	struct leaf_record r;
-
-	some_pieces(pieces);
-	make_labelled(dir, "day1/clip.mov", data);
-	assert_done(leaf_record_look(dir, "record", INODE, &look));
-	assert_true(look.has_label && leaf_source_equal(&look.source, &some_source));
-	assert_string_equal(look.path, "day1/clip.mov");
-	assert_int_equal(look.there_bytes, 5 * HAUL_LEAF_BYTES);
-	assert_done(try_open(dir, &r));
-	assert_leaves(&r, pieces, PIECES - 1);
-	assert_done(leaf_record_append(&r, pieces + PIECES - 1, 1));
-	leaf_record_close(&r);
-	assert_done(leaf_record_look(dir, "record", INODE, &look));
-	assert_int_equal(look.there_bytes, 5 * HAUL_LEAF_BYTES + 5); /* the last leaf is short */
-	assert_done(try_open(dir, &r));
-	assert_leaves(&r, pieces, PIECES);
-	leaf_record_close(&r);
-	assert_code(leaf_record_look(dir, "record", INODE + 1, &look), HAUL_CORRUPT);
-	assert_code(leaf_record_look(dir, "none", INODE, &look), HAUL_NOT_FOUND);
-}
-
-static void a_label_has_room_for_the_longest_path(void **state)
-{
-	int dir = ((struct temp_tree *)*state)->fd;
-	char path[LEAF_RECORD_PATH_MAX + 2];
-	uint8_t data[FILE_MAX];
-	struct leaf_look look;
-
-	memset(path, 'x', sizeof(path));
-	for (size_t len = LEAF_RECORD_PATH_MAX - 17; len <= LEAF_RECORD_PATH_MAX + 1; len++) {
-		path[len] = '\0';
-		make_labelled(dir, path, data);
-		assert_done(leaf_record_look(dir, "record", INODE, &look));
-		assert_true(look.has_label);
-		assert_int_equal(strlen(look.path), len <= LEAF_RECORD_PATH_MAX ? len : 0);
-		assert_int_equal(look.there_bytes, 5 * HAUL_LEAF_BYTES);
-		path[len] = 'x';
-	}
-}
-
-/* Then it is as if the record ended there: nothing behind it was synced without it. */
-static void a_torn_or_damaged_label_is_none(void **state)
-{
-	int dir = ((struct temp_tree *)*state)->fd;
-	uint8_t data[FILE_MAX];
-	size_t len = make_labelled(dir, "day1/clip.mov", data), end = HEADER_BYTES + 16 + 16 + 16;
-	struct leaf_look look;
-
-	assert_true(end < len);
-	for (size_t at = HEADER_BYTES; at < end; at++) {
-		temp_file(dir, "record", data, at);
-		assert_done(leaf_record_look(dir, "record", INODE, &look));
-		assert_true(!look.has_label && !look.path[0] && look.there_bytes == 0);
-		data[at] ^= 0x11;
-		temp_file(dir, "record", data, len);
-		assert_done(leaf_record_look(dir, "record", INODE, &look));
-		assert_true(!look.has_label && look.there_bytes == 0);
-		data[at] ^= 0x11;
-	}
-	temp_file(dir, "record", data, end);
-	assert_done(leaf_record_look(dir, "record", INODE, &look));
-	assert_true(look.has_label && look.there_bytes == 0);
-}
-
 /* ---- what is no record of this partial ---- */
 
 static void another_partials_record_is_not_taken(void **state)
@@ -595,72 +351,6 @@ static void sources_are_equal_only_for_certain(void **state)
 	assert_false(leaf_source_equal(&unknown, &other));
 }
 
-/* ---- which leaves ---- */
-
-static void assert_run(const struct leaf_map *m, bool set, uint64_t from, uint64_t first, uint64_t count)
-{
-	uint64_t ret_first = 999, ret_count = 999;
-
-	assert_int_equal(leaf_map_run(m, set, from, &ret_first, &ret_count), count > 0);
-	assert_int_equal(ret_count, count);
-	if (count)
-		assert_int_equal(ret_first, first);
-}
-
-static void a_map_counts_its_leaves(void **state)
-{
-	struct leaf_map m;
-
-	(void)state;
-	assert_true(leaf_map_open(&m, 130));
-	leaf_map_set(&m, 0);
-	leaf_map_set(&m, 64);
-	leaf_map_set(&m, 129);
-	leaf_map_set(&m, 129);
-	leaf_map_set(&m, 130);
-	leaf_map_set(&m, UINT64_MAX);
-	assert_int_equal(m.count, 3);
-	assert_true(leaf_map_has(&m, 0) && leaf_map_has(&m, 64) && leaf_map_has(&m, 129));
-	assert_false(leaf_map_has(&m, 63) || leaf_map_has(&m, 65) || leaf_map_has(&m, 130));
-	assert_false(leaf_map_has(&m, UINT64_MAX));
-	leaf_map_clear(&m, 64);
-	leaf_map_clear(&m, 64);
-	leaf_map_clear(&m, 1);
-	leaf_map_clear(&m, 130);
-	assert_int_equal(m.count, 2);
-	assert_false(leaf_map_has(&m, 64));
-	leaf_map_close(&m);
-	leaf_map_close(&m);
-	assert_null(m.words);
-}
-
-static void a_map_gives_its_runs(void **state)
-{
-	struct leaf_map m;
-
-	(void)state;
-	assert_true(leaf_map_open(&m, 128));
-	assert_run(&m, true, 0, 0, 0);
-	assert_run(&m, false, 0, 0, 128);
-	for (uint64_t i = 60; i < 70; i++)
-		leaf_map_set(&m, i);
-	leaf_map_set(&m, 127);
-	assert_run(&m, true, 0, 60, 10);
-	assert_run(&m, true, 65, 65, 5);
-	assert_run(&m, true, 70, 127, 1);
-	assert_run(&m, true, 128, 0, 0);
-	assert_run(&m, false, 0, 0, 60);
-	assert_run(&m, false, 60, 70, 57);
-	assert_run(&m, false, 127, 0, 0);
-	assert_run(&m, false, UINT64_MAX, 0, 0);
-	leaf_map_close(&m);
-	assert_true(leaf_map_open(&m, 0));
-	assert_run(&m, false, 0, 0, 0);
-	leaf_map_close(&m);
-}
-
-#define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -674,16 +364,11 @@ int main(void)
 		test(appending_goes_on_after_a_torn_tail),
 		test(leaves_that_cannot_be_are_not_taken),
 		test(a_full_medium_costs_what_did_not_fit),
-		test(a_label_stands_before_the_pieces),
-		test(a_label_has_room_for_the_longest_path),
-		test(a_torn_or_damaged_label_is_none),
 		test(another_partials_record_is_not_taken),
 		test(only_a_plain_file_of_ours_is_taken),
 		test(a_new_record_leaves_others_files_alone),
 		test(no_handles_are_lost),
 		cmocka_unit_test(sources_are_equal_only_for_certain),
-		cmocka_unit_test(a_map_counts_its_leaves),
-		cmocka_unit_test(a_map_gives_its_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include "agent/directory_page.h"
 #include "agent/exit_class.h"
+#include "agent/listing_parts.h"
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
 
@@ -14,7 +15,7 @@
 
 enum { LOCAL_PAGE_NAMES = 16384, SHOWN_MAX = 256 };
 
-static int report(const struct listing_observer *obs, const char *path, haul_status st)
+int listing_local_failed(const struct listing_observer *obs, const char *path, haul_status st)
 {
 	struct transfer_problem problem = {
 		.code = st.code, .exit_code = exit_class_of(st), .side = "local", .path = path
@@ -112,5 +113,5 @@ int listing_run_local(const char *path, const struct listing_observer *obs)
 	} else {
 		st = haul_status_from_errno(errno);
 	}
-	return haul_ok(st) ? EXIT_CLASS_OK : report(obs, path, st);
+	return haul_ok(st) ? EXIT_CLASS_OK : listing_local_failed(obs, path, st);
 }

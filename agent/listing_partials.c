@@ -2,17 +2,14 @@
 #include "agent/listing_partials.h"
 
 #include "agent/exit_class.h"
+#include "agent/listing_parts.h"
 #include "agent/peers.h"
-#include "engine/base/escape.h"
 #include "engine/kept_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { SHOWN_MAX = 256 };
 
 struct telling {
 	const struct listing_observer *obs;
@@ -35,23 +32,6 @@ static bool tell(void *ctx, const struct kept_partial *k)
 	return true;
 }
 
-static int report(const struct listing_observer *obs, const char *path, haul_status st)
-{
-	struct transfer_problem problem = {
-		.code = st.code, .exit_code = exit_class_of(st), .side = "local", .path = path
-	};
-	char shown[SHOWN_MAX];
-	struct haul_fault fault;
-
-	haul_escape(path, strlen(path), shown, sizeof(shown));
-	(void)haul_fault_set(&fault, st, "%s: %s", shown, haul_status_text(st));
-	problem.text = fault.text;
-	if (problem.exit_code == EXIT_CLASS_ENTRIES)
-		problem.exit_code = EXIT_CLASS_NO_SOURCE;
-	obs->on_error(obs->ctx, &problem);
-	return problem.exit_code;
-}
-
 int listing_partials_local(const struct home *h, const char *path, const struct listing_observer *obs)
 {
 	struct peer_list peers = { .count = 0 };
@@ -61,11 +41,11 @@ int listing_partials_local(const struct home *h, const char *path, const struct 
 	haul_status st;
 
 	if (fd < 0)
-		return report(obs, path, haul_status_from_errno(errno));
+		return listing_local_failed(obs, path, haul_status_from_errno(errno));
 	if (haul_failed(peers_load(h, &peers, &fault)))
 		peers = (struct peer_list){ .count = 0 }; /* names are a help, no more */
 	st = kept_list(fd, fd, "", tell, &t);
 	(void)close(fd);
 	peers_free(&peers);
-	return haul_ok(st) ? EXIT_CLASS_OK : report(obs, path, st);
+	return haul_ok(st) ? EXIT_CLASS_OK : listing_local_failed(obs, path, st);
 }

@@ -286,3 +286,15 @@ mount_loop() {
 	fi
 	MOUNTS=("$3" "${MOUNTS[@]}") # the last one goes first
 }
+
+# What the tests of move begin with, in a directory of its own, which becomes the current one; A has no home yet.
+things_to_move() {
+	A=$T/a
+	mkdir "$T/w"
+	cd "$T/w" || return 1
+	mkdir -p Footage/day archive
+	echo clip >Footage/day/clip
+	echo top >Footage/top
+	echo single >file.txt
+	ln -s Footage toDir
+}

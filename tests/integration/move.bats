@@ -3,14 +3,7 @@ load lib
 
 setup() {
 	test_begin
-	A=$T/a
-	mkdir "$T/w"
-	cd "$T/w"
-	mkdir -p Footage/day archive
-	echo clip >Footage/day/clip
-	echo top >Footage/top
-	echo single >file.txt
-	ln -s Footage toDir
+	things_to_move
 }
 
 inode() { stat -c %i "$1"; }

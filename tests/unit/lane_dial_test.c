@@ -93,15 +93,21 @@ static void a_lane_is_handed_over_whole(void **state)
 	channel_close(t.lane_server, NULL, NULL);
 }
 
-static void a_lane_that_is_refused_says_so(void **state)
+static void assert_refused(uint32_t with, uint32_t told)
 {
-	(void)state;
 	t.server.refuses = true;
+	t.server.refuse_code = with;
 	(void)dial_lane();
 	run_until(&t.loop, &t.is_lane_done);
 	assert_null(t.lane_client);
-	assert_int_equal(t.lane_why.code, HAUL_CODE_NO_SHARE);
+	assert_int_equal(t.lane_why.code, told);
 	run_until(&t.loop, &t.server.is_closed);
+}
+
+static void a_lane_that_is_refused_says_so(void **state)
+{
+	(void)state;
+	assert_refused(HAUL_CODE_NO_SHARE, HAUL_CODE_NO_SHARE);
 }
 
 /* As an agent does that has too many newcomers. */
@@ -195,13 +201,7 @@ static void a_lane_that_waits_for_its_next_try_can_be_given_up(void **state)
 static void a_lane_of_a_job_that_is_gone_is_lost(void **state)
 {
 	(void)state;
-	t.server.refuses = true;
-	t.server.refuse_code = HAUL_CODE_NOT_ANNOUNCED;
-	(void)dial_lane();
-	run_until(&t.loop, &t.is_lane_done);
-	assert_null(t.lane_client);
-	assert_int_equal(t.lane_why.code, HAUL_CODE_LOST);
-	run_until(&t.loop, &t.server.is_closed);
+	assert_refused(HAUL_CODE_NOT_ANNOUNCED, HAUL_CODE_LOST);
 }
 
 static void a_lane_can_be_given_up(void **state)

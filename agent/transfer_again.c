@@ -162,6 +162,7 @@ void transfer_again_refused(struct transfer *t, const struct msg_error *e)
 static void on_dialled_again(uv_timer_t *timer)
 {
 	struct transfer *t = timer->data;
+	uint64_t left;
 
 	if (t->state != TRANSFER_AGAIN)
 		return;
@@ -170,7 +171,8 @@ static void on_dialled_again(uv_timer_t *timer)
 	t->link = NULL;
 	t->link_has_ended = false;
 	drop_attempt(t);
-	transfer_dial(t, left_ms(t, uv_hrtime()) > DIAL_LEAST_MS ? (uint32_t)left_ms(t, uv_hrtime()) : DIAL_LEAST_MS);
+	left = left_ms(t, uv_hrtime());
+	transfer_dial(t, left > DIAL_LEAST_MS ? (uint32_t)left : DIAL_LEAST_MS);
 }
 
 /* A place by address may be another device's by now. */
@@ -233,10 +235,7 @@ void transfer_sum(const struct transfer *t, struct job_totals *ret)
 	if (!a->count)
 		return;
 	if (!ret->has_root) {
-		struct job_totals most = a->most;
-
-		keep_most(&most, ret);
-		keep_most(ret, &most);
+		keep_most(ret, &a->most);
 	}
 	/* A source that was changed meanwhile was sent twice, and is one file. */
 	arrived = ret->files_proven + ret->files_unchanged;

@@ -4,6 +4,7 @@
  */
 #include "agent/transfer_parts.h"
 
+#include "agent/eraser_entry.h"
 #include "agent/exit_class.h"
 #include "agent/local_place.h"
 #include "agent/stop_signals.h"
@@ -86,8 +87,7 @@ static void erase_top(struct transfer *t, const struct scan_source *scanned, siz
 			if (haul_failed(beneath_sync_directory(p.dir_fd, -1)))
 				transfer_error(t, EXIT_CLASS_ENTRIES, HAUL_IO,
 					       "what was deleted could not be made durable", NULL);
-		} else if (st.code != HAUL_NOT_EMPTY.code && st.code != HAUL_EXISTS.code &&
-			   st.code != HAUL_NOT_FOUND.code) {
+		} else if (!eraser_is_not_empty(st) && st.code != HAUL_NOT_FOUND.code) {
 			struct eraser_entry e = { .landing_path = t->landing.landed[i].name };
 
 			on_kept(t, &e, &fault);

@@ -27,31 +27,48 @@ static void add_text(struct leaf_stream *s, const char *text)
 	add(s, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* The path without links in it, as far as it is there. A link itself is not followed. NULL without memory. */
+/* Without slashes that say nothing. Given; NULL without memory. */
+static char *plain(const char *path)
+{
+	char *copy = strdup(*path ? path : ".");
+	size_t len = 0;
+
+	for (const char *at = copy; copy && *at; at++) {
+		if (*at != '/' || !len || copy[len - 1] != '/')
+			copy[len++] = *at;
+	}
+	while (len > 1 && copy[len - 1] == '/')
+		len--;
+	if (copy)
+		copy[len] = '\0';
+	return copy;
+}
+
+/*
+ * The path without links in it, as far as it is there: the same before and after what is missing of it was made. A link
+ * itself is not followed. NULL without memory.
+ */
 static char *canonical(const char *path, bool is_link)
 {
-	char *above = strdup(*path ? path : "."), *whole = NULL, *real = NULL, *slash;
+	char *all = plain(path), *above = all ? strdup(all) : NULL, *whole = NULL, *real = NULL, *slash;
 	const char *rest = "";
 
-	if (!above)
-		return NULL;
-	for (size_t end = strlen(above); end > 1 && above[end - 1] == '/'; end--)
-		above[end - 1] = '\0';
-	while (is_link || !(real = realpath(above, NULL))) {
+	while (above && (is_link || !(real = realpath(above, NULL)))) {
 		is_link = false;
 		slash = strrchr(above, '/');
 		if (!slash || slash == above) {
-			rest = path;
-			real = slash ? strdup("") : realpath(".", NULL);
+			rest = slash ? all + 1 : all;
+			real = slash ? strdup("/") : realpath(".", NULL);
 			break;
 		}
 		*slash = '\0';
-		rest = path + (slash - above) + 1;
+		rest = all + (slash - above) + 1;
 	}
-	if (real && asprintf(&whole, "%s/%s", real, rest) < 0)
+	if (real && asprintf(&whole, "%s%s%s", strcmp(real, "/") ? real : "", *rest ? "/" : "", rest) < 0)
 		whole = NULL;
 	free(real);
 	free(above);
+	free(all);
 	return whole;
 }
 

@@ -45,7 +45,7 @@ static const char help_text[] = "haul copies files between machines on a LAN and
 				"Not in this version: sync, hash.\n"
 				"Exit: 0 done, 1 usage, 2 no source, 3 some failed, 4 content differs,\n"
 				"5 not reachable, 6 not allowed, 7 no space, 8 sources changed, 9 guard refused,\n"
-				"10 haul failed, 11 the same job runs (not in this version).\n";
+				"10 haul failed, 11 the same copy runs.\n";
 
 static bool is_shown(const struct option_def *o, enum verb verb)
 {

@@ -11,7 +11,7 @@ Reports: R-10, R-01, R-05, R-11, D-09, D-10, S-06, S-13.
 import os
 
 from fault_driver import Driver
-from fault_town import check_equal, check_old_or_new, check_reported, private_names, tree, Plan, Wrong
+from fault_town import check_equal, check_old_or_new, check_reported, private_names, tree, Plan, Wrong, DOCUMENTED
 from fault_workloads import all_workloads
 
 PROCESSES = ("haul", "hauld")
@@ -29,7 +29,7 @@ def run_once(workload, process, at, deed):
     agent_plan = plan if process == "hauld" else None
     results, counts = [], (0, 0)
     if workload.needs_agent() and not town.start_agent(agent_plan):
-        return [], town.agent_count and (0, 1)
+        return [], (0, 1)
     begun = [town.begin(args, plan if process == "haul" and i == 0 else None)
              for i, args in enumerate(workload.commands())]
     for i, one in enumerate(begun):
@@ -101,10 +101,20 @@ def cases(workload, driver):
             yield (process, at, workload.rng.choice(("kill-before", "kill-after")))
 
 
+def check_codes(workload, results, process):
+    """Only the process that was killed has no exit code of its own; 0 of all is only for a job that is done."""
+    for i, (code, _, text) in enumerate(results):
+        if code not in DOCUMENTED and not (process == "haul" and i == 0 and code == -9):
+            raise Wrong(f"haul ended with {code}: {text}")
+    if results and not any(code for code, _, _ in results):
+        check_equal(tree(workload.dest_top), workload.new)
+
+
 def run_case(workload, case):
     workload.reset()
     results, (_, hits) = run_once(workload, *case)
     look(workload, results)
+    check_codes(workload, results, case[0])
     if not hits:
         return "not reached"
     go_on(workload)

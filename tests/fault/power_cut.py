@@ -220,7 +220,8 @@ def put_state(workload, state):
 
 def cases(workload, driver):
     workload.reset()
-    getattr(workload, "before", lambda: None)()
+    if isinstance(workload, Slow):
+        workload.before()
     history, told = record(workload)
     workload.judge = Judge(workload, history, told)
     print(f"  {workload.name}: {len(history.calls)} calls recorded", flush=True)
@@ -235,6 +236,8 @@ def run_case(workload, case):
     judge, what = workload.judge, case[0]
     if what == "kept":
         judge.check_kept()
+        if isinstance(workload, Slow) and not judge.kept_leaves[1]:
+            raise Wrong("no leaf was recorded: nothing was looked at")
         print(f"  {workload.name}: {judge.kept_leaves[1]} leaves in {judge.kept_leaves[0]} recorded partials are there",
               flush=True)
         return "looks at kept partials"

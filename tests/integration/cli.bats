@@ -322,7 +322,7 @@ haul_b_home() {
 	expect 0 haul help hauld
 	out_has "hauld --help"
 	expect 0 haul --help
-	out_has "9 guard refused" "11 the same job"
+	out_has "9 guard refused" "11 the same copy runs."
 	check "$(wc -L <"$T/out")" -le 80
 }
 

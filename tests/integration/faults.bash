@@ -1,5 +1,6 @@
 # The programs of tests/fault that run one fault after the other: a small sample, always the same, or a larger one of the
-# run's seed at full scale, or, with HAUL_TEST_FAULTS=all, every point there is. Loaded after lib.bash.
+# run's seed at full scale, or, with HAUL_TEST_FAULTS=all, every point there is (of power cuts, which are states and not
+# points, as many as at that scale). Loaded after lib.bash.
 
 FAULTS=$ROOT/tests/fault
 

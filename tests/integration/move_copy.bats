@@ -208,13 +208,17 @@ whole() {
 	for i in 1 2 3; do head -c 5000000 /dev/urandom >"src/big$i"; done
 	sums src | sed 's/ \+/ /' >"$T/before"
 	options=("" "--on-conflict=replace" "-v" "--on-conflict=fail")
+	killed=0
 	for round in $(seq 40); do
 		[ -e src ] || break
+		rc=0
 		HAUL_HOME=$A timeout -s KILL "0.$((RANDOM % 450 + 50))" "$HAUL" move ${options[round % 4]} src disk \
-			>"$T/out" 2>"$T/err" 3>&- </dev/null || true
+			>"$T/out" 2>"$T/err" 3>&- </dev/null || rc=$?
+		if [ "$rc" -eq 137 ]; then killed=$((killed + 1)); fi
 		if [ $((round % 10)) -eq 0 ]; then whole; fi
 	done
 	whole
+	check "$killed" -ge 1
 	if [ -e src ]; then expect 0 haul move src disk; fi
 	check ! -e src
 	whole

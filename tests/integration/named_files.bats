@@ -78,6 +78,7 @@ unharmed() {
 }
 
 @test "a link of another user's is not followed" {
+	need_root
 	: >"$T/target"
 	ln -s "$T/target" "$T/link"
 	expect 0 haul copy "$T/src" "$T/dst" --failed-to "$T/link"

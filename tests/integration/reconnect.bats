@@ -304,6 +304,19 @@ hang() {
 	no_leftovers "$SHARE"
 }
 
+@test "the same pull twice at once, into a directory that the first has made" {
+	pair
+	make_tree "$SHARE/tree" 20000000
+	mkdir "$T/there"
+	begin copy --bwlimit 5M nas:inbox/tree "$T/there/new//in/"
+	local first=$RUN
+	wait_for 30 is_arriving "$T/there/new/in"
+	expect 11 haul copy nas:inbox/tree "$T/there/new/in"
+	err_has "the same copy is running already (process $first)"
+	finish 0
+	same "$SHARE/tree" "$T/there/new/in/tree"
+}
+
 @test "the command dies unnoticed by the peer: the next one takes its job over and goes on" {
 	pair
 	make_tree "$T/src/tree" 40000000

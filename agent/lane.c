@@ -11,9 +11,7 @@
 #include "agent/loop_open.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROUND_TRIP_LOOK_NS UINT64_C(100000000)
 

@@ -6,8 +6,6 @@
 
 #include "engine/hash_tree.h"
 
-#include <string.h>
-
 void lane_digest(struct lane *l, struct trace_span *span, const void *data, size_t len, struct haul_digest *ret_digest)
 {
 	uint64_t start_ns = uv_hrtime();

@@ -4,7 +4,8 @@
  *     |      +-- lost, no HELLO yet --+
  *     +--- backoff -- WAITING <-------+
  *
- * One that is held stays in HELLO until lane_dial_join(). The peer waits 10 s for a first message, so hold_ms is less.
+ * One that is held stays in GREETING until lane_dial_join(). The peer waits 10 s for a first message, so hold_ms is
+ * less.
  *
  * The session judges the messages; here they are cut out of the stream one by one: four bytes of length, then as many
  * as they say, and never more.

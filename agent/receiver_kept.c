@@ -19,14 +19,6 @@ enum {
 
 static const uint64_t checkpoint_ns = 1000000000;
 
-void receiver_drop_have(struct recv_entry *e)
-{
-	leaf_map_close(&e->have);
-	free(e->digests);
-	e->digests = NULL;
-	e->told_to = 0;
-}
-
 /* ---- what is there ---- */
 
 /* A want has so many ranges at most: leaves behind the last of them are fetched again. */
@@ -112,7 +104,7 @@ static void all_told(struct recv_entry *e)
 		receiver_grant_soon(e);
 		return;
 	}
-	receiver_drop_have(e);
+	recv_entry_drop_have(e);
 	receiver_tree_is_full(e);
 	receiver_commit(e, e->commit);
 }
@@ -158,7 +150,7 @@ haul_status receiver_want_rest(struct recv_entry *e)
 		before = at;
 		st = want_ranges(e, &at);
 	} while (haul_ok(st) && at != before);
-	receiver_drop_have(e);
+	recv_entry_drop_have(e);
 	return st;
 }
 

@@ -31,7 +31,7 @@ void recv_entry_free(struct recv_entry *e)
 	dir_node_drop(e->node);
 	hash_tree_free(e->tree);
 	free(e->grant);
-	receiver_drop_have(e);
+	recv_entry_drop_have(e);
 	store_give_back(e);
 	free(e->notes);
 	if (e->old.fd >= 0)

@@ -223,7 +223,9 @@ static void flush_credit(struct receiver *r)
 void receiver_flush(struct receiver *r)
 {
 	receiver_release_due(r);
-	receiver_tell_haves(r);
+	flush_results(r);
+	if (!r->out.result_count) /* a result gives back what the sender counts of the leaves it was told */
+		receiver_tell_haves(r);
 	receiver_grant_due(r);
 	flush_wants(r);
 	flush_acks(r);

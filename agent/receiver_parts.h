@@ -114,7 +114,6 @@ void receiver_fetch_rest(struct recv_entry *e); /* all compared, and released */
 void receiver_written(struct recv_entry *e, const struct lane_report *rep);
 void receiver_note_late(struct recv_entry *e, const struct lane_report *rep); /* the job is stopping */
 void receiver_keep_all(struct receiver *r);                                   /* nothing is with a lane any more */
-void receiver_drop_have(struct recv_entry *e);
 
 /* receiver_finish.c */
 void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);

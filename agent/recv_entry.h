@@ -136,4 +136,13 @@ struct recv_entry {
 	bool is_settled;  /* no longer counted in dir->unsettled */
 };
 
+/* What was known of leaves that are there: told, or of no use any more. Whoever has the entry. */
+static inline void recv_entry_drop_have(struct recv_entry *e)
+{
+	leaf_map_close(&e->have);
+	free(e->digests);
+	e->digests = NULL;
+	e->told_to = 0;
+}
+
 #endif

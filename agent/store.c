@@ -400,9 +400,7 @@ void store_give_back(struct recv_entry *e)
 static void have_close(struct recv_entry *e)
 {
 	store_give_back(e);
-	leaf_map_close(&e->have);
-	free(e->digests);
-	e->digests = NULL;
+	recv_entry_drop_have(e);
 	e->compares_kept = false;
 }
 

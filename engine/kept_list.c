@@ -41,15 +41,15 @@ static void add_name(struct kept_names *n, const char *hex)
 	n->at[n->count++].is_beside = *n->prefix;
 }
 
+_Static_assert((int)KEPT_ID_CHARS == (int)JOB_NAME_CHARS, "the digits of a private name");
+
 static void on_name(int dir_fd, const char *name, void *context)
 {
 	struct kept_names *n = context;
-	size_t prefix_len = strlen(n->prefix);
-	const char *hex = name + prefix_len;
+	const char *hex = name + strlen(n->prefix);
 
 	(void)dir_fd;
-	if (strncmp(name, n->prefix, prefix_len) == 0 && is_hex(hex, KEPT_ID_CHARS) &&
-	    strcmp(hex + KEPT_ID_CHARS, PARTIAL_SUFFIX) == 0 && strncmp(hex, n->after, KEPT_ID_CHARS) > 0)
+	if (partial_name_is(name, n->prefix, PARTIAL_SUFFIX) && strncmp(hex, n->after, KEPT_ID_CHARS) > 0)
 		add_name(n, hex);
 }
 

@@ -56,23 +56,28 @@ static haul_status write_at(int fd, const uint8_t *data, size_t len, uint64_t of
 	return HAUL_OK;
 }
 
+/* Fewer only where the file ends. */
+static haul_status read_up_to(int fd, uint8_t *ret_data, size_t len, uint64_t offset, size_t *ret_got)
+{
+	ssize_t n = 1;
+
+	*ret_got = 0;
+	while (*ret_got < len && n) {
+		n = pread(fd, ret_data + *ret_got, len - *ret_got, (off_t)(offset + *ret_got));
+		if (n < 0 && errno != EINTR)
+			return haul_status_from_errno(errno);
+		*ret_got += n > 0 ? (size_t)n : 0;
+	}
+	return HAUL_OK;
+}
+
 /* HAUL_TRUNCATED: the file ends before. */
 static haul_status read_at(int fd, uint8_t *ret_data, size_t len, uint64_t offset)
 {
-	while (len) {
-		ssize_t n = pread(fd, ret_data, len, (off_t)offset);
+	size_t got;
+	haul_status st = read_up_to(fd, ret_data, len, offset, &got);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return haul_status_from_errno(errno);
-		if (n == 0)
-			return HAUL_TRUNCATED;
-		ret_data += n;
-		len -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return HAUL_OK;
+	return haul_ok(st) && got < len ? HAUL_TRUNCATED : st;
 }
 
 /* Of `len` bytes, a multiple of 16. */
@@ -259,9 +264,12 @@ static haul_status read_piece(const struct leaf_record *r, uint64_t leaves, stru
 {
 	uint8_t data[PIECE_BYTES_MAX];
 	struct bytes b = bytes_of(data, sizeof(data));
-	haul_status st = read_at(r->fd, data, PIECE_HEAD_BYTES, r->end);
+	size_t got;
+	haul_status st = read_up_to(r->fd, data, sizeof(data), r->end, &got);
 	uint64_t count;
 
+	if (haul_ok(st) && got < PIECE_HEAD_BYTES)
+		st = HAUL_TRUNCATED;
 	if (haul_failed(st))
 		return st;
 	ret_piece->first = bytes_get_uint(&b, 8);
@@ -270,10 +278,8 @@ static haul_status read_piece(const struct leaf_record *r, uint64_t leaves, stru
 	    count > leaves - ret_piece->first)
 		return HAUL_TRUNCATED;
 	ret_piece->count = (uint32_t)count;
-	st = read_at(r->fd, data, piece_bytes(ret_piece->count), r->end);
-	if (haul_failed(st))
-		return st;
-	if (!is_checked(data, piece_bytes(ret_piece->count) - CHECK_BYTES, r->end))
+	if (got < piece_bytes(ret_piece->count) ||
+	    !is_checked(data, piece_bytes(ret_piece->count) - CHECK_BYTES, r->end))
 		return HAUL_TRUNCATED;
 	bytes_get(&b, ret_piece->digests, count * HAUL_DIGEST_BYTES);
 	return HAUL_OK;
@@ -384,9 +390,12 @@ haul_status leaf_record_append(struct leaf_record *r, const struct leaf_piece *p
 
 	for (size_t at = 0; at < count && haul_ok(st); at += BATCH_PIECES)
 		st = append_batch(r, pieces + at, count - at < BATCH_PIECES ? count - at : BATCH_PIECES);
-	if (haul_ok(st) && fdatasync(r->fd) < 0)
-		st = haul_status_from_errno(errno);
 	return st;
+}
+
+haul_status leaf_record_sync(struct leaf_record *r)
+{
+	return fdatasync(r->fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
 }
 
 void leaf_record_close(struct leaf_record *r)

@@ -2,10 +2,12 @@
  * The record of a partial that outlives its job: what it is to become a copy of, and which of its leaves are on the
  * medium, each with its digest. A file beside the partial, 0600, ours.
  *
- *   header   144 bytes: "haul-rec", version, source (size, mtime, id), inode of the partial, owner (peer, root), check
- *   label    16 bytes (all ones, count), `count` times 16 bytes: path and at least one NUL; check. Once, right behind
- * the header, or not at all: for people who want to know what lies here piece    16 bytes (first leaf, count), `count`
- * digests of 16 bytes, check
+ * - header: 144 bytes: "haul-rec", version, source (size, mtime, id), inode of the partial, owner (peer, root), check.
+ *
+ * - label: 16 bytes (all ones, count), `count` times 16 bytes: path and at least one NUL; check. Once, right behind the
+ *   header, or not at all: for people who want to know what lies here.
+ *
+ * - piece: 16 bytes (first leaf, count), `count` digests of 16 bytes, check.
  *
  * Numbers are big-endian. A check is the XXH3-128 of what stands before it in the header or piece, a piece's with its
  * offset in the file as the seed. Pieces are appended after the data that they speak of has been synced, and read up to
@@ -64,7 +66,7 @@ bool leaf_owner_equal(const struct leaf_owner *a, const struct leaf_owner *b);
 bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b);
 
 /*
- * A new record without leaves, in the place of whatever stood there; its name is durable with the first append.
+ * A new record without leaves, in the place of whatever stood there; its name is durable when this returns.
  *
  * inode   of the partial that it belongs to.
  */
@@ -93,7 +95,7 @@ HAUL_MUST_USE haul_status leaf_record_open(int dir_fd, const char *name, uint64_
  * Read its pieces, once, right after opening or leaf_record_rewind().
  *
  * ret_have      open, of the file's leaves: those that are recorded are set.
- * ret_digests   as many as leaves: those of recorded ones are filled in.
+ * ret_digests   as many as leaves: those of recorded ones are filled in. NULL is fine.
  */
 HAUL_MUST_USE haul_status leaf_record_read(struct leaf_record *r, struct leaf_map *ret_have,
 					   struct haul_digest *ret_digests);
@@ -101,8 +103,9 @@ HAUL_MUST_USE haul_status leaf_record_read(struct leaf_record *r, struct leaf_ma
 /* So that it is read once more. */
 void leaf_record_rewind(struct leaf_record *r);
 
-/* Append, and wait until it is on the medium. After a failure the record may be used no more. */
+/* Append; leaf_record_sync() waits until it is on the medium. After a failure of either it may be used no more. */
 HAUL_MUST_USE haul_status leaf_record_append(struct leaf_record *r, const struct leaf_piece *pieces, size_t count);
+HAUL_MUST_USE haul_status leaf_record_sync(struct leaf_record *r);
 
 void leaf_record_close(struct leaf_record *r); /* fine on a closed one: fd -1 */
 

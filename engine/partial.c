@@ -149,40 +149,45 @@ static haul_status create_sized(struct partial *f, const struct partial_config *
 	return st;
 }
 
+/* One that dies with its job. */
+static haul_status create_ordinary(struct place *p, const struct place_parent *at, const struct partial_config *cfg,
+				   struct partial *ret_partial, struct haul_fault *fault)
+{
+	struct partial f;
+	bool is_elsewhere;
+	haul_status st = partial_find_spot(p, at, &f, &is_elsewhere);
+
+	if (haul_failed(st))
+		return st;
+	f.size = cfg->size;
+	st = create_sized(&f, cfg, fault);
+	if (haul_failed(st))
+		partial_leave_spot(&f);
+	else
+		*ret_partial = f;
+	return st;
+}
+
 haul_status partial_create(struct place *p, const char *path, const struct partial_config *cfg,
 			   struct partial *ret_partial, struct haul_fault *fault)
 {
 	char text[HAUL_FAULT_TEXT_MAX / 2];
-	struct partial f = { .name = "" };
 	struct place_parent at = { 0 };
-	bool is_elsewhere, is_settled = false;
 	haul_status st = place_parent_get(p, path, &at);
 
 	/* The partial may lie where we may write although the target may not be written: tell now. */
 	if (haul_ok(st) && faccessat(at.dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		st = haul_status_from_errno(errno);
-	if (haul_ok(st) && p->keeps && cfg->source) {
-		haul_status kept = partial_open_kept(p, &at, path, cfg, ret_partial, fault);
-
-		is_settled = kept.code != HAUL_CODE_UNSUPPORTED;
-		st = is_settled ? kept : HAUL_OK;
-	}
-	if (haul_ok(st) && !is_settled)
-		st = partial_find_spot(p, &at, &f, &is_elsewhere);
-	place_parent_put(&at);
-	if (haul_ok(st) && is_settled)
-		return HAUL_OK;
 	if (haul_ok(st)) {
-		f.size = cfg->size;
-		st = create_sized(&f, cfg, fault);
+		st = p->keeps && cfg->source ? partial_open_kept(p, &at, path, cfg, ret_partial, fault)
+					     : HAUL_UNSUPPORTED;
+		if (st.code == HAUL_CODE_UNSUPPORTED)
+			st = create_ordinary(p, &at, cfg, ret_partial, fault);
 	}
-	if (haul_failed(st)) {
-		if (f.name[0])
-			partial_leave_spot(&f);
+	place_parent_put(&at);
+	if (haul_failed(st))
 		return haul_fault_set(fault, st, "cannot create %s: %s",
 				      haul_escape(path, strlen(path), text, sizeof(text)), haul_status_text(st));
-	}
-	*ret_partial = f;
 	return HAUL_OK;
 }
 

@@ -350,7 +350,8 @@ static haul_status unless_full(struct partial *f, haul_status st)
 	return HAUL_OK;
 }
 
-haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)
+/* What has been written is on the medium, and there is a record, unless f->stops_recording. */
+static haul_status begin_checkpoint(struct partial *f)
 {
 	char name[RECORD_NAME_MAX];
 	struct stat st;
@@ -362,40 +363,61 @@ haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *piece
 		f->lost = haul_status_from_errno(errno);
 		return f->lost;
 	}
-	if (f->stops_recording)
+	if (f->stops_recording || f->has_record)
 		return HAUL_OK;
-	if (!f->has_record) {
-		partial_record_name(f->name, name);
-		result = sync_above(f->place);
-		if (haul_ok(result))
-			result = create_record(f, name, st.st_ino);
-		if (haul_failed(result))
-			return unless_full(f, result);
-		f->has_record = true;
-	}
-	return unless_full(f, leaf_record_append(&f->record, pieces, count));
+	partial_record_name(f->name, name);
+	result = sync_above(f->place);
+	if (haul_ok(result))
+		result = create_record(f, name, st.st_ino);
+	f->has_record = haul_ok(result);
+	return unless_full(f, result);
 }
 
-haul_status partial_record_have(struct partial *f, const struct leaf_map *have, const struct haul_digest *digests)
+haul_status partial_checkpoint(struct partial *f, const struct leaf_piece *pieces, size_t count)
+{
+	haul_status st = begin_checkpoint(f);
+
+	if (haul_failed(st) || f->stops_recording)
+		return st;
+	st = leaf_record_append(&f->record, pieces, count);
+	if (haul_ok(st))
+		st = leaf_record_sync(&f->record);
+	return unless_full(f, st);
+}
+
+/* One run of leaves, piece by piece. */
+static haul_status append_run(struct leaf_record *r, uint64_t first, uint64_t end, const struct haul_digest *digests)
 {
 	struct leaf_piece pieces[RECORD_BATCH];
 	haul_status st = HAUL_OK;
-	uint64_t first, count, at = 0;
-	size_t n = 0;
 
-	while (haul_ok(st) && leaf_map_run(have, true, at, &first, &count)) {
-		for (at = first + count; first < at && haul_ok(st); first += pieces[n++].count) {
-			if (n == RECORD_BATCH) {
-				st = partial_checkpoint(f, pieces, n);
-				n = 0;
-			}
-			count = at - first < HAUL_BLOCK_LEAVES_MAX ? at - first : HAUL_BLOCK_LEAVES_MAX;
+	while (first < end && haul_ok(st)) {
+		size_t n = 0;
+
+		for (; n < RECORD_BATCH && first < end; first += pieces[n++].count) {
+			uint64_t count = end - first < HAUL_BLOCK_LEAVES_MAX ? end - first : HAUL_BLOCK_LEAVES_MAX;
+
 			pieces[n].first = first;
 			pieces[n].count = (uint32_t)count;
 			memcpy(pieces[n].digests, digests + first, (size_t)count * sizeof(*digests));
 		}
+		st = leaf_record_append(r, pieces, n);
 	}
-	return haul_ok(st) && n ? partial_checkpoint(f, pieces, n) : st;
+	return st;
+}
+
+haul_status partial_record_have(struct partial *f, const struct leaf_map *have, const struct haul_digest *digests)
+{
+	haul_status st = have->count ? begin_checkpoint(f) : HAUL_OK;
+	uint64_t first, count;
+
+	if (haul_failed(st) || f->stops_recording || !have->count)
+		return st;
+	for (uint64_t at = 0; haul_ok(st) && leaf_map_run(have, true, at, &first, &count); at = first + count)
+		st = append_run(&f->record, first, first + count, digests);
+	if (haul_ok(st))
+		st = leaf_record_sync(&f->record);
+	return unless_full(f, st);
 }
 
 void partial_drop_record(struct partial *f)
@@ -413,18 +435,16 @@ void partial_drop_record(struct partial *f)
 /* What was reserved for leaves that have not come is given back. Best effort: the file stands as it is else. */
 static void give_back_room(struct partial *f)
 {
-	uint64_t leaves = leaf_count(f->size), first, count;
-	struct haul_digest *digests = calloc((size_t)leaves, sizeof(*digests));
 	struct leaf_map have = { 0 };
+	uint64_t first, count;
 
 	leaf_record_rewind(&f->record);
-	if (digests && leaf_map_open(&have, leaves) && haul_ok(leaf_record_read(&f->record, &have, digests))) {
+	if (leaf_map_open(&have, leaf_count(f->size)) && haul_ok(leaf_record_read(&f->record, &have, NULL))) {
 		for (uint64_t at = 0; leaf_map_run(&have, false, at, &first, &count); at = first + count)
 			(void)make_zero(f->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 					(off_t)(first * HAUL_LEAF_BYTES), (off_t)(count * HAUL_LEAF_BYTES));
 	}
 	leaf_map_close(&have);
-	free(digests);
 }
 
 void partial_keep(struct partial *f)

@@ -95,6 +95,9 @@ bool job_directory_will_do(const struct place *p, const struct dir_traits *targe
  * directory. */
 void place_sweep_target(const struct place *p, int dir_fd, time_t now);
 
+/* Whether a name is the prefix, JOB_NAME_CHARS hexadecimal digits and this suffix. */
+bool partial_name_is(const char *name, const char *prefix, const char *suffix);
+
 /* The same in `.haul/partials/`: one without a record goes at once. */
 void place_sweep_kept(const struct place *p, time_t now);
 

@@ -45,12 +45,11 @@ struct sweep {
 	time_t recorded_seconds;   /* and one with a record */
 };
 
-/* Whether the name is the prefix, 32 hexadecimal digits and this suffix. */
-static bool is_one(const struct sweep *s, const char *name, const char *suffix)
+bool partial_name_is(const char *name, const char *prefix, const char *suffix)
 {
-	const size_t prefix_len = strlen(s->prefix);
+	const size_t prefix_len = strlen(prefix);
 
-	return strncmp(name, s->prefix, prefix_len) == 0 && is_hex(name + prefix_len, JOB_NAME_CHARS) &&
+	return strncmp(name, prefix, prefix_len) == 0 && is_hex(name + prefix_len, JOB_NAME_CHARS) &&
 	       strcmp(name + prefix_len + JOB_NAME_CHARS, suffix) == 0;
 }
 
@@ -101,9 +100,9 @@ static void sweep_one(int dir_fd, const char *name, void *context)
 	char record[RECORD_NAME_MAX];
 	int fd;
 
-	if (is_one(s, name, RECORD_SUFFIX))
+	if (partial_name_is(name, s->prefix, RECORD_SUFFIX))
 		remove_orphan(s, dir_fd, name);
-	if (!is_one(s, name, PARTIAL_SUFFIX))
+	if (!partial_name_is(name, s->prefix, PARTIAL_SUFFIX))
 		return;
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)

@@ -46,10 +46,10 @@ static int open_it(const char *path, bool *ret_is_made)
 
 static bool has_mark(int fd, off_t size, enum output_mark mark)
 {
-	char head[sizeof(trace_mark) - 1], last;
+	char head[sizeof(trace_mark) - 1], end[2];
 
-	if (mark == OUTPUT_NUL_LIST)
-		return pread(fd, &last, 1, size - 1) == 1 && last == '\0';
+	if (mark == OUTPUT_NUL_LIST) /* no path is empty; archives and images end with many NULs */
+		return size > 1 && pread(fd, end, sizeof(end), size - 2) == sizeof(end) && end[0] && !end[1];
 	return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) && !memcmp(head, trace_mark, sizeof(head));
 }
 
@@ -64,13 +64,16 @@ haul_status output_file_open(struct output_file *f, const char *option, const ch
 	*f = (struct output_file){ .is_ours = is_made };
 	haul_escape(path, strlen(path), shown, sizeof(shown));
 	if (fd < 0 && errno == ELOOP)
-		return haul_fault_set(fault, HAUL_USAGE, "%s %s is a link of another user's", option, shown);
+		return haul_fault_set(fault, HAUL_USAGE,
+				      "%s %s is a link of another user's, or leads in a circle: name the file itself",
+				      option, shown);
 	if (fd < 0)
 		return haul_fault_errno(fault, errno, "%s %s cannot be opened", option, shown);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size && !has_mark(fd, st.st_size, mark)) {
 		(void)close(fd);
-		return haul_fault_set(fault, HAUL_USAGE, "%s %s: that file is there already, and is no %s", option,
-				      shown, mark == OUTPUT_TRACE ? "trace" : "list of failed paths");
+		return haul_fault_set(fault, HAUL_USAGE,
+				      "%s %s: that file is there already, and is no %s: name another, or remove it",
+				      option, shown, mark == OUTPUT_TRACE ? "trace" : "list of failed paths");
 	}
 	f->path = strdup(path);
 	f->file = f->path ? fdopen(fd, "w") : NULL;

@@ -14,7 +14,7 @@
 /* By what a file is known that the same option wrote before; it may be written anew, as an empty one may. */
 enum output_mark {
 	OUTPUT_TRACE,    /* it begins as a trace does: {"job": */
-	OUTPUT_NUL_LIST, /* it ends with NUL */
+	OUTPUT_NUL_LIST, /* it ends with something and one NUL */
 };
 
 struct output_file {

@@ -89,3 +89,12 @@ unharmed() {
 	expect 1 haul copy "$T/src" "$T/dst" --trace "$T/link"
 	expect 0 haul copy "$T/src" "$T/dst" --failed-to /dev/stdout
 }
+
+@test "an archive that ends with NULs is no list of failed paths" {
+	tar -cf "$T/archive.tar" -C "$T" src
+	cp "$T/archive.tar" "$T/before"
+	expect 1 haul copy "$T/src" "$T/dst" --failed-to "$T/archive.tar"
+	err_has "is no list of failed paths"
+	cmp "$T/archive.tar" "$T/before"
+	check ! -e "$T/dst/src"
+}

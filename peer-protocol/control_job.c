@@ -146,6 +146,43 @@ static haul_status on_note(struct control_job *j, struct haul_fault *fault)
 	return HAUL_OK;
 }
 
+static haul_status on_look(struct control_job *j, const struct msg_look *m, struct haul_fault *fault)
+{
+	for (size_t i = 0; i < m->entry_count; i++) {
+		haul_status st = announced(j, m->entries[i], "LOOK", fault);
+
+		if (haul_failed(st))
+			return st;
+	}
+	j->look_count = m->entry_count;
+	return HAUL_OK;
+}
+
+static haul_status on_looked(struct control_job *j, const struct msg_looked *m, struct haul_fault *fault)
+{
+	if (m->code_count != j->look_count)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "LOOKED has %zu answers to %zu entries", m->code_count,
+				      j->look_count);
+	j->look_count = 0;
+	return HAUL_OK;
+}
+
+/* No more is deleted, and no more stays, than was announced. */
+static haul_status on_moved(struct control_job *j, const struct msg_moved *m, struct haul_fault *fault)
+{
+	haul_status st = HAUL_OK;
+
+	for (size_t i = 0; haul_ok(st) && i < m->kept_count; i++)
+		st = announced(j, m->kept[i].entry, "MOVED", fault);
+	if (haul_failed(st))
+		return st;
+	if (m->kept_count > j->manifest.entries - j->kept || m->files > m->entries ||
+	    m->entries > j->manifest.entries || m->bytes > j->manifest.file_bytes)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "MOVED of more than was announced");
+	j->kept += m->kept_count;
+	return HAUL_OK;
+}
+
 static haul_status on_digests(const struct control_job *j, const struct message *m, struct haul_fault *fault)
 {
 	return announced(j, m->digests.entry, message_name(m->type), fault);
@@ -191,6 +228,12 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_cancel(j, fault);
 	case MSG_NOTE:
 		return on_note(j, fault);
+	case MSG_LOOK:
+		return on_look(j, &m->look, fault);
+	case MSG_LOOKED:
+		return on_looked(j, &m->looked, fault);
+	case MSG_MOVED:
+		return on_moved(j, &m->moved, fault);
 	case MSG_ALIVE:
 		return HAUL_OK;
 	default:

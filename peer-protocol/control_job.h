@@ -20,6 +20,9 @@ struct control_job {
 	bool is_cancelled;
 	bool wants_notes;            /* JOB asked for them */
 	unsigned notes;              /* said */
+	bool is_move;                /* JOB said that the sender deletes */
+	size_t look_count;           /* entries of the LOOK that has no answer yet; 0: none */
+	uint64_t kept;               /* entries of all MOVEDs */
 	struct haul_digest roots[2]; /* by enum job_party, after its JOB_END */
 };
 

@@ -33,7 +33,7 @@ static const struct phase_moves phases[PHASE_COUNT] = {
 static const uint32_t sender_moves[STAGE_COUNT] = {
 	[STAGE_MANIFEST] = MSG(OWNERS) | MSG(MANIFEST) | MSG(MANIFEST_END) | MSG(FAILED) | MSG(JOB_END) | MSG(ERROR),
 	[STAGE_WORK] = MSG(FAILED) | MSG(JOB_END) | MSG(ERROR),
-	[STAGE_ENDED] = MSG(DONE) | MSG(ERROR),
+	[STAGE_ENDED] = MSG(ERROR),
 	[STAGE_DONE] = 0,
 };
 
@@ -41,9 +41,21 @@ static const uint32_t receiver_moves[STAGE_COUNT] = {
 	[STAGE_MANIFEST] = 0,
 	[STAGE_WORK] =
 	    MSG(CREDIT) | MSG(WANT) | MSG(BASIS) | MSG(HAVE) | MSG(ACK) | MSG(RESULT) | MSG(JOB_END) | MSG(ERROR),
-	[STAGE_ENDED] = MSG(DONE) | MSG(ERROR),
+	[STAGE_ENDED] = MSG(ERROR),
 	[STAGE_DONE] = 0,
 };
+
+/* Both have ended: the sender of a move asks and deletes, and only then says DONE; the receiver's follows. */
+static uint32_t last_moves(const struct control_speaker *speaker)
+{
+	if (speaker->stage != STAGE_ENDED || speaker->other_stage < STAGE_ENDED)
+		return 0;
+	if (!speaker->is_move)
+		return MSG(DONE);
+	if (!speaker->is_sender)
+		return (speaker->is_asked ? MSG(LOOKED) : 0) | (speaker->other_stage == STAGE_DONE ? MSG(DONE) : 0);
+	return MSG(MOVED) | (speaker->is_asked ? 0 : MSG(LOOK) | MSG(DONE));
+}
 
 uint32_t control_moves(const struct control_speaker *speaker)
 {
@@ -59,9 +71,7 @@ uint32_t control_moves(const struct control_speaker *speaker)
 		moves |= MSG(ALIVE);
 	if (speaker->role == CONTROL_SERVER && speaker->stage < STAGE_ENDED)
 		moves |= MSG(NOTE);
-	if (speaker->other_stage < STAGE_ENDED)
-		moves &= ~MSG(DONE);
-	return moves;
+	return moves | last_moves(speaker);
 }
 
 uint32_t control_wait_ms(enum control_phase phase, enum control_role peer)

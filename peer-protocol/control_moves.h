@@ -31,13 +31,15 @@ enum job_stage {
 	STAGE_COUNT,
 };
 
-/* Who speaks, and when. The last three matter in PHASE_JOB only. */
+/* Who speaks, and when. Those from is_sender on matter in PHASE_JOB only. */
 struct control_speaker {
 	enum control_phase phase;
 	enum control_role role;
 	bool is_sender;
 	enum job_stage stage;
 	enum job_stage other_stage;
+	bool is_move;  /* of the job: its sender deletes before it says DONE */
+	bool is_asked; /* a LOOK has no answer yet */
 };
 
 #define CONTROL_BIT(type) (UINT32_C(1) << (type))

@@ -24,6 +24,7 @@ struct open_question {
 	enum job_direction direction; /* JOB */
 	uint32_t lanes, lanes_most;
 	bool wants_notes;
+	bool is_move;
 	uint32_t lane, epoch; /* LANE_HELLO */
 };
 
@@ -81,6 +82,8 @@ static uint32_t moves_of(const struct control_session *s, enum control_role role
 		.is_sender = party == JOB_SENDER,
 		.stage = s->job.stages[party],
 		.other_stage = s->job.stages[party == JOB_SENDER ? JOB_RECEIVER : JOB_SENDER],
+		.is_move = s->job.is_move,
+		.is_asked = s->job.look_count > 0,
 	};
 
 	return control_moves(&speaker);
@@ -182,6 +185,7 @@ static haul_status on_accept(struct control_session *s, const struct msg_accept 
 	control_job_close(&s->job);
 	control_job_open(&s->job, s->question.direction);
 	s->job.wants_notes = s->question.wants_notes;
+	s->job.is_move = s->question.is_move;
 	s->phase = PHASE_JOB;
 	return HAUL_OK;
 }
@@ -225,6 +229,7 @@ static haul_status apply(struct control_session *s, enum control_role speaker, c
 		s->question.lanes = m->job.lanes;
 		s->question.lanes_most = m->job.lanes + m->job.more_lanes;
 		s->question.wants_notes = m->job.flags & JOB_NOTES;
+		s->question.is_move = m->job.flags & JOB_MOVE && !(m->job.flags & JOB_DRY_RUN);
 		s->phase = PHASE_JOB_OPEN;
 		return HAUL_OK;
 	case MSG_ACCEPT:

@@ -30,6 +30,9 @@ static const struct layout *const message_variants[] = {
 	[MSG_CANCEL] = &cancel_layout,
 	[MSG_NOTE] = &note_layout,
 	[MSG_ALIVE] = &alive_layout,
+	[MSG_LOOK] = &look_layout,
+	[MSG_LOOKED] = &looked_layout,
+	[MSG_MOVED] = &moved_layout,
 };
 
 const struct layout message_layout = {
@@ -70,6 +73,9 @@ const char *message_name(enum message_type type)
 		[MSG_CANCEL] = "CANCEL",
 		[MSG_NOTE] = "NOTE",
 		[MSG_ALIVE] = "ALIVE",
+		[MSG_LOOK] = "LOOK",
+		[MSG_LOOKED] = "LOOKED",
+		[MSG_MOVED] = "MOVED",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

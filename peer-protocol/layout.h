@@ -55,6 +55,7 @@ extern const struct layout job_layout, accept_layout, job_end_layout, done_layou
     alive_layout;
 extern const struct layout credit_layout, owners_layout, manifest_layout, manifest_end_layout, want_layout,
     digests_layout, ack_layout, failed_layout, result_layout;
+extern const struct layout look_layout, looked_layout, moved_layout;
 
 /*
  * Whether a number, or a text, keeps the rules of its field. HAUL_BAD_VALUE or, for names, HAUL_RESERVED_NAME.

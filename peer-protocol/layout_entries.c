@@ -1,4 +1,4 @@
-/* What is said about single entries while a job runs: docs/PROTOCOL.md "Messages" 16 to 21. */
+/* What is said about single entries while a job runs: docs/PROTOCOL.md "Messages" 16 to 21, 27 to 29. */
 #include "peer-protocol/layout.h"
 
 /* HAUL_BAD_VALUE unless `count` leaves from `first` on may exist in some file. */
@@ -126,3 +126,44 @@ static const struct field result_fields[] = {
 		    &one_result_layout),
 };
 const struct layout result_layout = { LAYOUT_OF(struct msg_result, result_fields) };
+
+static const struct field look_entry_fields[] = {
+	{ .kind = FIELD_UINT, .at = 0, .width = sizeof(uint64_t), .min = 0, .max = UINT64_MAX - 1 },
+};
+static const struct layout look_entry_layout = {
+	.fields = look_entry_fields, .field_count = 1, .bytes = sizeof(uint64_t), .is_bare = true
+};
+
+static const struct field look_fields[] = {
+	FIELD_VALUE(FIELD_FIXED, struct msg_look, token, LOOK_TOKEN_BYTES, LOOK_TOKEN_BYTES),
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_look, entries, entry_count, 1, MESSAGE_LOOK_MAX, &look_entry_layout),
+};
+const struct layout look_layout = { LAYOUT_OF(struct msg_look, look_fields) };
+
+static const struct field looked_code_fields[] = {
+	{ .kind = FIELD_UINT, .at = 0, .width = sizeof(uint32_t), .min = 0, .max = MESSAGE_CODE_MAX },
+};
+static const struct layout looked_code_layout = {
+	.fields = looked_code_fields, .field_count = 1, .bytes = sizeof(uint32_t), .is_bare = true
+};
+
+static const struct field looked_fields[] = {
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_looked, codes, code_count, 1, MESSAGE_LOOK_MAX, &looked_code_layout),
+};
+const struct layout looked_layout = { LAYOUT_OF(struct msg_looked, looked_fields) };
+
+static const struct field kept_fields[] = {
+	FIELD_NUMBER(FIELD_UINT, struct moved_kept, entry, 0, UINT64_MAX - 1),
+	FIELD_NUMBER(FIELD_UINT, struct moved_kept, code, 1, MESSAGE_CODE_MAX),
+	FIELD_VALUE(FIELD_TEXT, struct moved_kept, text, 0, MESSAGE_TEXT_MAX),
+};
+static const struct layout kept_layout = { LAYOUT_OF(struct moved_kept, kept_fields) };
+
+static const struct field moved_fields[] = {
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_moved, kept, kept_count, 0, MESSAGE_KEPT_MAX, &kept_layout),
+	FIELD_NUMBER(FIELD_UINT, struct msg_moved, files, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_moved, entries, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_moved, bytes, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_moved, leaves, 0, UINT64_MAX),
+};
+const struct layout moved_layout = { LAYOUT_OF(struct msg_moved, moved_fields) };

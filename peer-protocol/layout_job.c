@@ -3,7 +3,7 @@
 
 #define JOB_FLAGS_ALL                                                                                                  \
 	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK |           \
-	 JOB_RESTART)
+	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -28,6 +28,16 @@ static haul_status probe_check(const struct msg_job *m)
 	return m->source_count != 1 || is_to_disk != (m->sources[0].path.len > 0) ? HAUL_BAD_VALUE : HAUL_OK;
 }
 
+/* What is deleted at the end has been compared by its content, and is durable where it has gone. */
+static haul_status move_check(const struct msg_job *m)
+{
+	if (m->flags & (JOB_MOVE | JOB_NO_REPLACE) && m->verb != JOB_COPY)
+		return HAUL_BAD_VALUE;
+	if (m->flags & JOB_MOVE && (!(m->flags & JOB_CHECKSUM) || m->flags & JOB_NO_SYNC))
+		return HAUL_BAD_VALUE;
+	return HAUL_OK;
+}
+
 static haul_status job_check(const void *record)
 {
 	const struct msg_job *m = record;
@@ -36,7 +46,7 @@ static haul_status job_check(const void *record)
 		return HAUL_BAD_VALUE;
 	if (m->direction == JOB_PULL && m->root.len)
 		return HAUL_BAD_VALUE;
-	return probe_check(m);
+	return haul_failed(move_check(m)) ? HAUL_BAD_VALUE : probe_check(m);
 }
 
 /* A flag that this version does not know would change what the job does: it is refused, not ignored. */

@@ -49,7 +49,10 @@ enum {
 	SESSION_ID_BYTES = 32,
 	SOURCE_ID_BYTES = 16,
 	LANES_MAX = 16,
-	MESSAGE_NOTES_MAX = 64, /* of one job */
+	MESSAGE_NOTES_MAX = 64,  /* of one job */
+	MESSAGE_LOOK_MAX = 1024, /* entries of one LOOK */
+	MESSAGE_KEPT_MAX = 256,  /* entries of one MOVED */
+	LOOK_TOKEN_BYTES = 16,
 };
 
 /* Sizes end where off_t does, and a file of that size has this many leaves. */
@@ -98,7 +101,10 @@ enum message_type {
 	MSG_CANCEL = 24,       /* client: stop; what is committed stays */
 	MSG_NOTE = 25,         /* server: a choice or a fallback of its end, for people */
 	MSG_ALIVE = 26,        /* both, in a job: nothing else to say just now */
-	MSG_TYPE_LAST = MSG_ALIVE,
+	MSG_LOOK = 27,         /* sender of a move: are these still there, just as they landed? */
+	MSG_LOOKED = 28,       /* receiver: the answer */
+	MSG_MOVED = 29,        /* sender of a move: what has gone at the source so far, and what stays */
+	MSG_TYPE_LAST = MSG_MOVED,
 };
 
 struct capability {
@@ -205,6 +211,8 @@ enum job_flags {
 	JOB_NOTES = 1 << 5,   /* the server tells its choices in NOTEs */
 	JOB_TO_DISK = 1 << 6, /* probe: push: written into the share's private directory; pull: read from the source */
 	JOB_RESTART = 1 << 7, /* what an earlier job has left of its files is not gone on with */
+	JOB_MOVE = 1 << 8,    /* what has been proven and is durable goes at the source, after both JOB_ENDs */
+	JOB_NO_REPLACE = 1 << 9, /* push: files there with other content stay, as without the right to overwrite */
 };
 
 /* What of JOB the user fixed: the server cuts it to its limits, not to what it would have chosen. */
@@ -476,6 +484,35 @@ struct msg_job_end {
 	uint64_t need_bytes, free_bytes; /* receiver: of a file system that proved too small; 0 and 0: none did */
 };
 
+/*
+ * Before anything goes at the source: the sender has moved these entries out of the way there, and the receiver looks
+ * whether what has landed is there all the same.
+ */
+struct msg_look {
+	uint8_t token[LOOK_TOKEN_BYTES]; /* random; of the private names that the sender has made for it */
+	const uint64_t *entries;
+	size_t entry_count;
+};
+
+/* Of each entry of the LOOK, in its order: 0, or the enum haul_code that keeps it at the source. */
+struct msg_looked {
+	const uint32_t *codes;
+	size_t code_count;
+};
+
+struct moved_kept {
+	uint64_t entry;
+	uint32_t code;    /* enum haul_code */
+	struct text text; /* why; untrusted: escape before printing */
+};
+
+struct msg_moved {
+	const struct moved_kept *kept; /* told for the first time */
+	size_t kept_count;
+	uint64_t files, entries, bytes; /* deleted at the source by this job so far; bytes of the files */
+	uint64_t leaves;                /* read once more before a deletion: that it goes on */
+};
+
 struct msg_cancel {
 	uint32_t code; /* enum haul_code */
 };
@@ -506,6 +543,9 @@ struct message {
 		struct msg_job_end job_end;
 		struct msg_cancel cancel;
 		struct msg_note note;
+		struct msg_look look;
+		struct msg_looked looked;
+		struct msg_moved moved;
 	};
 };
 

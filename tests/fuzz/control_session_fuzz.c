@@ -78,8 +78,10 @@ static void deliver(struct world *w, int role, size_t len)
 /* Turn the plain message into the one that is due, so that long sequences come about. */
 static void make_due(struct world *w, struct message *m, struct manifest_record *record, uint8_t detail)
 {
-	if (m->type == MSG_JOB)
+	if (m->type == MSG_JOB) {
 		*m = job_message(detail & 1 ? JOB_PUSH : JOB_PULL);
+		m->job.flags |= detail & 2 ? JOB_CHECKSUM | JOB_MOVE : 0u;
+	}
 	if (m->type == MSG_CREDIT)
 		m->credit = (struct msg_credit){ .records = detail & 3, .bytes = detail * UINT64_C(4) };
 	if (m->type == MSG_JOB_END)
@@ -100,9 +102,9 @@ static enum message_type choose(const struct control_session *s, uint8_t choice)
 	static const uint8_t greeting[] = { MSG_HELLO, MSG_HELLO, MSG_LANE_HELLO },
 			     asking[] = { MSG_LOOKUP, MSG_LIST, MSG_JOB };
 	static const uint8_t answers[] = { MSG_FOUND, MSG_LISTING, MSG_ACCEPT, MSG_BUSY, MSG_LANE_OK };
-	static const uint8_t work[] = { MSG_CREDIT,  MSG_OWNERS, MSG_MANIFEST, MSG_MANIFEST_END, MSG_WANT,
-					MSG_BASIS,   MSG_HAVE,   MSG_ACK,      MSG_FAILED,       MSG_RESULT,
-					MSG_JOB_END, MSG_DONE,   MSG_CANCEL,   MSG_ALIVE };
+	static const uint8_t work[] = { MSG_CREDIT, MSG_OWNERS, MSG_MANIFEST, MSG_MANIFEST_END, MSG_WANT,    MSG_BASIS,
+					MSG_HAVE,   MSG_ACK,    MSG_FAILED,   MSG_RESULT,       MSG_JOB_END, MSG_DONE,
+					MSG_CANCEL, MSG_ALIVE,  MSG_LOOK,     MSG_LOOKED,       MSG_MOVED };
 
 	if (choice < 208) {
 		switch (control_state(s)) {

@@ -23,14 +23,14 @@ struct walk_state {
 
 /* H hello  L lane hello  K lane ok  U lookup  F found  I list  G listing  J job  A accept  B busy  E error
  * C credit  O owners  M manifest  N manifest end  W want  S basis  V have  Q ack  X failed  R result
- * T job end  D done  Z cancel  Y note  P alive */
+ * T job end  D done  Z cancel  Y note  P alive  1 look  2 looked  3 moved; m a job that is a move */
 static const char letters[MSG_TYPE_LAST + 1] = {
 	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',  [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
 	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',  [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
 	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',  [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
 	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',   [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
 	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T', [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
-	[MSG_ALIVE] = 'P',
+	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',    [MSG_LOOKED] = '2', [MSG_MOVED] = '3',
 };
 
 static const struct walk_state states[] = {
@@ -54,11 +54,22 @@ static const struct walk_state states[] = {
 	{ "sender done", "-H+H+J-ArCsMsNrRrTsTsD", "", "DE", true, CONTROL_ENDING },
 	{ "receiver done", "-H+H+J-ArCsMsNrRrTsTrD", "DE", "", true, CONTROL_ENDING },
 	{ "closed", "-H+H+J-ArCsMsNrRrTsTrDsD", "", "", false, CONTROL_CLOSED },
+	{ "move, receiver ended", "-H+H+m-ArCsMsNrRrT", "XTE", "E", true, CONTROL_ENDING },
+	{ "move, both ended", "-H+H+m-ArCsMsNrRrTsT", "D13E", "E", true, CONTROL_ENDING },
+	{ "move, looking", "-H+H+m-ArCsMsNrRrTsTs1", "3E", "2E", true, CONTROL_ENDING },
+	{ "move, looked", "-H+H+m-ArCsMsNrRrTsTs1r2s3", "D13E", "E", true, CONTROL_ENDING },
+	{ "move, sender done", "-H+H+m-ArCsMsNrRrTsTsD", "", "DE", true, CONTROL_ENDING },
+	{ "move, closed", "-H+H+m-ArCsMsNrRrTsTsDrD", "", "", false, CONTROL_CLOSED },
 	{ "failed", "-H+H+E", "", "", false, CONTROL_FAILED },
 };
 
 static struct message message_of(char letter, enum job_direction direction)
 {
+	struct message job = job_message(direction);
+
+	job.job.flags |= JOB_CHECKSUM | JOB_MOVE;
+	if (letter == 'm')
+		return job;
 	for (int type = 1; type <= MSG_TYPE_LAST; type++) {
 		if (letters[type] != letter)
 			continue;

@@ -162,6 +162,8 @@ static const struct ack ack_first = { .level = ACK_RECEIVED, .leaf_count = 1 };
 static const struct entry_failure failure_first = { .code = HAUL_CODE_IO };
 static const struct entry_result result_first = { .outcome = OUTCOME_PROVEN };
 static const struct haul_digest digest_first = { { 1 } };
+static const uint64_t entry_first;
+static const uint32_t code_first;
 
 static struct message question_message(enum message_type type)
 {
@@ -208,6 +210,10 @@ struct message plain_message(enum message_type type)
 		m.result = (struct msg_result){ .results = &result_first, .result_count = 1 };
 	if (type == MSG_CANCEL)
 		m.cancel.code = HAUL_CODE_INTERRUPTED;
+	if (type == MSG_LOOK)
+		m.look = (struct msg_look){ .token = { 1 }, .entries = &entry_first, .entry_count = 1 };
+	if (type == MSG_LOOKED)
+		m.looked = (struct msg_looked){ .codes = &code_first, .code_count = 1 };
 	if (type == MSG_NOTE)
 		m.note.text = (struct text){ "xfs on sd", 9 };
 	return m;

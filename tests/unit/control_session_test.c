@@ -472,6 +472,67 @@ static void notes_are_asked_for_and_counted(void **state)
 	control_pair_close(&p);
 }
 
+static haul_status run_move_to_both_ends(struct control_pair *p)
+{
+	struct message job = job_message(JOB_PULL), credit = { .type = MSG_CREDIT, .credit = { 10, 4000 } };
+	static const enum message_type senders[] = { MSG_MANIFEST, MSG_MANIFEST_END };
+	struct message accept = plain_message(MSG_ACCEPT);
+	haul_status st;
+
+	job.job.flags = JOB_CHECKSUM | JOB_MOVE;
+	control_pair_greet(p);
+	st = control_pair_say(p, CLIENT, &job, NULL);
+	if (haul_ok(st))
+		st = control_pair_say(p, SERVER, &accept, NULL);
+	if (haul_ok(st))
+		st = control_pair_say(p, CLIENT, &credit, NULL);
+	for (size_t i = 0; haul_ok(st) && i < 2; i++)
+		st = say(p, SERVER, senders[i]);
+	if (haul_ok(st))
+		st = say(p, CLIENT, MSG_RESULT);
+	if (haul_ok(st))
+		st = say(p, CLIENT, MSG_JOB_END);
+	return haul_ok(st) ? say(p, SERVER, MSG_JOB_END) : st;
+}
+
+/* Answers fit the question, and no more goes or stays than was announced: one file of 10 bytes. */
+static void what_a_move_says_is_bounded_by_what_was_announced(void **state)
+{
+	static const uint64_t beyond = 1;
+	static const uint32_t two[2];
+	static const struct moved_kept one_kept = { .code = HAUL_CODE_CHANGED },
+				       other_kept = { 1, HAUL_CODE_CHANGED, { 0 } };
+	const struct message look_beyond = { .type = MSG_LOOK, .look = { .entries = &beyond, .entry_count = 1 } },
+			     look = plain_message(MSG_LOOK), too_many = { .type = MSG_LOOKED, .looked = { two, 2 } },
+			     kept = { .type = MSG_MOVED, .moved = { .kept = &one_kept, .kept_count = 1 } },
+			     kept_beyond = { .type = MSG_MOVED, .moved = { .kept = &other_kept, .kept_count = 1 } },
+			     files = { .type = MSG_MOVED, .moved = { .files = 2, .entries = 2 } },
+			     more_files = { .type = MSG_MOVED, .moved = { .files = 1 } },
+			     bytes = { .type = MSG_MOVED, .moved = { .files = 1, .entries = 1, .bytes = 11 } };
+	const struct message *wrong[] = { &look_beyond, &kept_beyond, &files, &more_files, &bytes };
+	struct control_update out;
+	struct control_pair p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		control_pair_open(&p);
+		assert_ok(run_move_to_both_ends(&p));
+		assert_true(haul_failed(control_pair_hear(&p, CLIENT, wrong[i], &out)));
+		control_pair_close(&p);
+	}
+	control_pair_open(&p);
+	assert_ok(run_move_to_both_ends(&p));
+	assert_ok(control_pair_say(&p, SERVER, &kept, NULL));
+	assert_code(control_pair_hear(&p, CLIENT, &kept, &out), HAUL_BAD_VALUE); /* the same one twice */
+	control_pair_close(&p);
+
+	control_pair_open(&p);
+	assert_ok(run_move_to_both_ends(&p));
+	assert_ok(control_pair_say(&p, SERVER, &look, NULL));
+	assert_code(control_pair_hear(&p, SERVER, &too_many, &out), HAUL_BAD_VALUE);
+	control_pair_close(&p);
+}
+
 /* CANCEL and the other side's last words may cross on the way. */
 static void a_cancel_that_crosses_done_does_no_harm(void **state)
 {
@@ -554,6 +615,7 @@ int main(void)
 		cmocka_unit_test(a_cancelled_job_may_end_early_and_only_once),
 		cmocka_unit_test(notes_are_asked_for_and_counted),
 		cmocka_unit_test(a_cancel_that_crosses_done_does_no_harm),
+		cmocka_unit_test(what_a_move_says_is_bounded_by_what_was_announced),
 		cmocka_unit_test(a_message_too_long_leaves_the_session_alone),
 		cmocka_unit_test(the_peer_is_waited_for_as_long_as_its_state_allows),
 	};

@@ -335,6 +335,33 @@ static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = H
 static const struct message alive = { .type = MSG_ALIVE };
 static const struct message note = { .type = MSG_NOTE, .note = { .text = T("xfs on sd") } };
 
+static const uint64_t looked_at[] = { 0, 1, 300 };
+static const struct message look = {
+	.type = MSG_LOOK,
+	.look = { .token = { 0xa1, [15] = 0x1a }, .entries = looked_at, .entry_count = COUNT(looked_at) },
+};
+static const uint32_t looked_codes[] = { 0, HAUL_CODE_CHANGED, 0 };
+static const struct message looked = {
+	.type = MSG_LOOKED,
+	.looked = { .codes = looked_codes, .code_count = COUNT(looked_codes) },
+};
+static const struct moved_kept kept[] = { { .entry = 1, .code = HAUL_CODE_CHANGED, .text = T("gone") } };
+static const struct message moved = {
+	.type = MSG_MOVED,
+	.moved = { .kept = kept, .kept_count = COUNT(kept), .files = 2, .entries = 3, .bytes = 1048577, .leaves = 9 },
+};
+static const struct message moved_minimal = { .type = MSG_MOVED };
+static const struct message job_move = {
+	.type = MSG_JOB,
+	.job = { .verb = JOB_COPY,
+		 .direction = JOB_PUSH,
+		 .flags = JOB_CHECKSUM | JOB_MOVE | JOB_NO_REPLACE,
+		 .share = T("inbox"),
+		 .root = T("day1"),
+		 .lanes = 2,
+		 .block_bytes = 4 << 20 },
+};
+
 const struct message_sample message_samples[] = {
 #include "message_golden.inc"
 };

@@ -89,7 +89,7 @@ static haul_status prove_pair(struct eraser_proofs *p, const struct eraser_entry
 		*fault = p->pair.fault;
 		return p->pair.apart;
 	}
-	return e->is_new ? HAUL_OK : eraser_sync(&p->synced, at->to_fd, to.device, fault);
+	return e->is_new ? HAUL_OK : eraser_sync(&p->synced, at->to_fd, at->to_name, to.device, fault);
 }
 
 static haul_status check_entry(struct eraser_proofs *p, const struct eraser_entry *e, const struct ends *at,

@@ -3,6 +3,7 @@
 
 #include "engine/beneath.h"
 #include "engine/random_hex.h"
+#include "engine/sync_reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,21 +72,54 @@ static bool is_synced(const struct eraser_synced *s, uint64_t device)
 	return false;
 }
 
-haul_status eraser_sync(struct eraser_synced *s, int landing_dir, uint64_t device, struct haul_fault *fault)
+/* Of directories, on some file systems. */
+static bool is_without_fsync(int number)
 {
-	int fd, number = 0;
+	return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
+}
+
+/* 0 or errno. A link has nothing beyond its name. */
+static int sync_entry(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = 0;
+
+	if (fd < 0)
+		return errno == ELOOP ? 0 : errno;
+	if (fsync(fd))
+		number = errno;
+	(void)close(fd);
+	return number;
+}
+
+/* All of the file system, where that can be (*ret_all); else the entry, then its directory. 0 or errno. */
+static int sync_around(int landing_dir, const char *name, bool *ret_all)
+{
+	int fd = openat(landing_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), number = 0;
+
+	if (fd < 0)
+		return errno;
+	*ret_all = sync_reaches_all(fd);
+	if (!*ret_all)
+		number = sync_entry(fd, name);
+	if (*ret_all ? syncfs(fd) : !number && fsync(fd) && !is_without_fsync(errno))
+		number = errno;
+	(void)close(fd);
+	return number;
+}
+
+haul_status eraser_sync(struct eraser_synced *s, int landing_dir, const char *name, uint64_t device,
+			struct haul_fault *fault)
+{
+	bool all = false;
+	int number;
 
 	if (is_synced(s, device))
 		return HAUL_OK;
-	fd = openat(landing_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || syncfs(fd))
-		number = errno;
-	if (fd >= 0)
-		(void)close(fd);
+	number = sync_around(landing_dir, name, &all);
 	if (number)
 		return haul_fault_set(fault, haul_status_from_errno(number),
 				      "what the destination has could not be made durable: %s", strerror(number));
-	if (s->count < ERASER_SYNCED_MAX)
+	if (all && s->count < ERASER_SYNCED_MAX)
 		s->devices[s->count++] = device;
 	return HAUL_OK;
 }

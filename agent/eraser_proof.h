@@ -32,8 +32,12 @@ HAUL_MUST_USE haul_status eraser_private_name(const char *word, char ret_name[ER
  */
 HAUL_MUST_USE haul_status eraser_prove_apart(int source_dir, int landing_dir, struct haul_fault *fault);
 
-/* syncfs of what the directory lies on, unless this run has done so. `device` is the directory's. */
-HAUL_MUST_USE haul_status eraser_sync(struct eraser_synced *s, int landing_dir, uint64_t device,
+/*
+ * Make what stands under the name in that directory durable: syncfs of what the directory lies on, unless this run has
+ * done so; where that reaches nothing (sync_reach.h), fsync of the file and of the directory. `device` is the
+ * directory's.
+ */
+HAUL_MUST_USE haul_status eraser_sync(struct eraser_synced *s, int landing_dir, const char *name, uint64_t device,
 				      struct haul_fault *fault);
 
 /*

@@ -37,7 +37,7 @@ haul_status partial_find_spot(struct place *p, const struct place_parent *at, st
 	haul_status st;
 
 	place_parent_traits(at, &target);
-	*ret_is_elsewhere = target.device != p->root_device;
+	*ret_is_elsewhere = p->syncs_each || target.device != p->root_device;
 	if (job_directory_will_do(p, &target)) {
 		f.dir_fd = p->job_fd;
 		(void)snprintf(f.name, sizeof(f.name), "%016llx", (unsigned long long)atomic_fetch_add(&p->serial, 1));

@@ -182,7 +182,7 @@ HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);
 /*
  * syncfs on the place's file system (handle opened by place_open, before the first write, so that its errors are seen).
  * Small files, directories and names on another file system below the root do not wait for it: each is synced when it
- * is made.
+ * is made. So is everything where syncfs does not reach the medium (sync_reach.h).
  */
 HAUL_MUST_USE haul_status place_sync_all(struct place *p);
 
@@ -199,13 +199,16 @@ HAUL_MUST_USE haul_status place_make_directory(struct place *p, const char *path
  */
 HAUL_MUST_USE haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode);
 
-/* Final mode and mtime of a directory, through its handle; fsync when `sync`. */
+/*
+ * Final mode and mtime of a directory, through its handle; fsync when `sync`. Of one that is ours what the file system
+ * cannot store is left out without an error.
+ */
 HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta,
 						 bool sync);
 
 /*
  * Set mode and/or mtime of an existing regular file through its handle, if it is still what `seen` says (inode, ctime):
- * HAUL_CHANGED, HAUL_WRONG_KIND otherwise.
+ * HAUL_CHANGED, HAUL_WRONG_KIND otherwise. What the file system cannot store of one that is ours is left out.
  */
 HAUL_MUST_USE haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
 					 const struct entry_facts *meta);

@@ -2,6 +2,7 @@
 #include "engine/place.h"
 
 #include "engine/base/escape.h"
+#include "engine/sync_reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ haul_status place_open_keeping(int root_fd, int private_fd, unsigned keep_days, 
 	/* A root that may not be read: any other handle on its file system serves. */
 	if (p->sync_fd < 0 && p->job_fd >= 0 && p->job_traits.device == p->root_device)
 		p->sync_fd = fcntl(p->job_fd, F_DUPFD_CLOEXEC, 3);
+	p->syncs_each = p->sync_fd >= 0 && !sync_reaches_all(p->sync_fd);
 	if (private_fd >= 0)
 		place_sweep_target(p, root_fd, time(NULL));
 	*ret_place = p;
@@ -82,7 +84,7 @@ bool place_is_elsewhere(const struct place *p, int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_dev != p->root_device;
+	return p->syncs_each || (fstat(fd, &st) == 0 && st.st_dev != p->root_device);
 }
 
 haul_status place_sync_parent(struct place *p, const char *path)
@@ -167,7 +169,7 @@ static haul_status open_up(int fd, uint32_t mode)
 		return HAUL_OK;
 	if (errno != EACCES)
 		return haul_status_from_errno(errno);
-	return meta_apply_by_path_handle(fd, &wanted);
+	return meta_apply_by_path_handle(fd, &wanted, false);
 }
 
 haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode)
@@ -200,7 +202,7 @@ haul_status place_finish_directory(struct place *p, const char *path, const stru
 	if (haul_failed(st))
 		return st;
 	place_sweep_target(p, fd, time(NULL));
-	st = is_path_only ? meta_apply_by_path_handle(fd, meta) : meta_apply(fd, meta, false);
+	st = is_path_only ? meta_apply_by_path_handle(fd, meta, false) : meta_apply(fd, meta, meta_is_ours(fd));
 	if (haul_ok(st) && (sync || place_is_elsewhere(p, fd)))
 		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)
 				  : (fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK);
@@ -228,7 +230,7 @@ haul_status place_set_meta(struct place *p, const char *path, const struct entry
 	if (haul_ok(st) && !is_untouched(&now, seen))
 		st = HAUL_CHANGED;
 	if (haul_ok(st))
-		st = meta_apply_by_path_handle(fd, meta);
+		st = meta_apply_by_path_handle(fd, meta, meta_is_ours(fd));
 	(void)close(fd);
 	return st;
 }

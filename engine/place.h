@@ -44,6 +44,7 @@ struct place {
 	int kept_fd;                /* owned, locked shared; `.haul/partials/`, or -1 */
 	_Atomic bool kept_is_named; /* its name is on the medium */
 	int sync_fd;                /* owned; for syncfs, or -1 */
+	bool syncs_each;            /* syncfs does nothing here: what is made is synced at once, one by one */
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device, root_inode;
@@ -85,7 +86,8 @@ void place_kept_close(struct place *p); /* under the lock of `.haul/` */
 /* Traits of a directory handle (O_PATH is fine). */
 void dir_traits_of(int dir_fd, struct dir_traits *ret_traits);
 
-/* Whether the object lies on another file system than place_sync_all() covers. */
+/* Whether the object lies where place_sync_all() does not reach: another file system, or one that syncfs is nothing to.
+ */
 bool place_is_elsewhere(const struct place *p, int fd);
 
 /* Whether a partial for something in such a directory may lie in the job's own. */
@@ -155,7 +157,13 @@ HAUL_MUST_USE haul_status partial_find_spot(struct place *p, const struct place_
  */
 HAUL_MUST_USE haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new);
 
+/*
+ * Whether the object belongs to us and no flag of it forbids changes: what cannot be set there, the file system does
+ * not have.
+ */
+bool meta_is_ours(int fd);
+
 /* As meta_apply() for something that stood there already, by an O_PATH handle: needs /proc, never a link. */
-HAUL_MUST_USE haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta);
+HAUL_MUST_USE haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta, bool is_new);
 
 #endif

@@ -65,6 +65,14 @@ static haul_status result(int failed, bool is_new)
 	return haul_status_from_errno(errno);
 }
 
+bool meta_is_ours(int fd)
+{
+	struct statx x;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_UID, &x) == 0 && x.stx_uid == geteuid() &&
+	       !(x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND));
+}
+
 haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new)
 {
 	struct timespec times[2];
@@ -80,7 +88,7 @@ haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new)
 	return st;
 }
 
-haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta)
+haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta, bool is_new)
 {
 	struct timespec times[2];
 	haul_status st = HAUL_OK;
@@ -93,8 +101,8 @@ haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *met
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	times_of(meta, times);
 	if (has_mode(meta))
-		st = result(chmod(path, meta->mode & 07777), false);
+		st = result(chmod(path, meta->mode & 07777), is_new);
 	if (haul_ok(st) && has_time(meta))
-		st = result(utimensat(AT_FDCWD, path, times, 0), false);
+		st = result(utimensat(AT_FDCWD, path, times, 0), is_new);
 	return st.code == HAUL_NOT_FOUND.code ? HAUL_UNSUPPORTED : st;
 }

@@ -2,17 +2,21 @@
  * A link that misbehaves: connections to a port of 127.0.0.1 are passed on to another, byte by byte as they come, until
  * something is to happen to them.
  *
- *     haul_proxy PORT [--listen PORT] [--delay MS] [--rate BYTES_PER_S] [--reset-after N | --hole-after N |
- * --half-after N]
- *                [--times K] [--one]
+ *     haul_proxy PORT [--listen PORT] [--delay MS] [--rate BYTES_PER_S] [--FAULT-after N] [--times K] [--one] [--down]
+ *                [--stall-ms MS] [--kill PID] [--mark N]
  *
  * Prints `listening PORT`, and `struck K` each time. N counts the bytes of all connections in both directions since the
  * beginning, or since it last struck; after K times (1) all is well. By itself it strikes every connection there is,
- * with --one only the one over which the byte went.
+ * with --one only the one over which the byte went; with --down nobody is let in any more from then on. FAULT is
  *
- *   reset  both ends hear RST
- *   hole   the connections stay open, nothing is taken from them and nothing comes
- *   half   who would have heard the byte hears the end instead; the other direction goes on
+ *   reset    both ends hear RST
+ *   hole     the connections stay open, nothing is taken from them and nothing comes
+ *   half     who would have heard the byte hears the end instead; the other direction goes on
+ *   stall    as hole, for --stall-ms, also for who calls meanwhile; then everything goes on
+ *   corrupt  the byte is another one
+ *   kill     the process of --kill is killed (SIGKILL); the bytes go on
+ *
+ * --mark N prints `marked MS`, the time of day in milliseconds, when N bytes have passed.
  *
  * One thread and poll(2). Ends with its parent, or by a signal.
  */
@@ -35,7 +39,7 @@
 
 enum { PAIRS_MAX = 64, CHUNK_BYTES = 64 * 1024, QUEUE_BYTES_MAX = 4 * 1024 * 1024 };
 
-enum fault { FAULT_NONE, FAULT_RESET, FAULT_HOLE, FAULT_HALF };
+enum fault { FAULT_NONE, FAULT_RESET, FAULT_HOLE, FAULT_HALF, FAULT_STALL, FAULT_CORRUPT, FAULT_KILL };
 
 struct chunk {
 	struct chunk *next;
@@ -57,19 +61,22 @@ struct pair {
 	int fd[2];         /* who called, whom we called; -1: none */
 	struct way way[2]; /* way[i]: from fd[i] */
 	bool is_held;
+	uint64_t held_until_ns; /* 0: for good */
 };
 
 static struct {
 	uint16_t to, listen;
-	uint64_t delay_ns, rate, after;
+	uint64_t delay_ns, rate, after, stall_ns, mark;
 	enum fault fault;
 	unsigned times;
-	bool is_one;
+	pid_t victim;
+	bool is_one, is_down;
 } option = { .times = 1 };
 
 static struct pair pairs[PAIRS_MAX];
-static uint64_t passed;
+static uint64_t passed, passed_in_all;
 static unsigned struck;
+static uint64_t stalled_until_ns;
 
 static uint64_t now_ns(void)
 {
@@ -129,7 +136,13 @@ static void strike_pair(struct pair *p, int from)
 	case FAULT_HALF:
 		p->way[from].is_over = true;
 		break;
+	case FAULT_STALL:
+		p->is_held = true;
+		p->held_until_ns = stalled_until_ns;
+		break;
 	case FAULT_NONE:
+	case FAULT_CORRUPT: /* its byte alone: way_read() */
+	case FAULT_KILL:
 		break;
 	}
 }
@@ -139,6 +152,10 @@ static void strike(struct pair *at, int from)
 	passed = 0;
 	printf("struck %u\n", ++struck);
 	fflush(stdout);
+	if (option.fault == FAULT_STALL)
+		stalled_until_ns = now_ns() + option.stall_ns;
+	if (option.fault == FAULT_KILL)
+		(void)kill(option.victim, SIGKILL);
 	for (struct pair *p = pairs; p < pairs + PAIRS_MAX; p++) {
 		if (p == at || !option.is_one)
 			strike_pair(p, from);
@@ -154,6 +171,24 @@ static size_t until_strike(size_t len)
 }
 
 /* ---- bytes ---- */
+
+static void mark(size_t len)
+{
+	struct timespec t;
+
+	if (option.mark && passed_in_all < option.mark && passed_in_all + len >= option.mark) {
+		clock_gettime(CLOCK_REALTIME, &t);
+		printf("marked %lld\n", (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+		fflush(stdout);
+	}
+	passed_in_all += len;
+}
+
+/* Faults that take the byte with them; of the others the rest of what was read goes on. */
+static bool is_cut(void)
+{
+	return option.fault == FAULT_RESET || option.fault == FAULT_HOLE || option.fault == FAULT_HALF;
+}
 
 static void way_put(struct way *w, struct chunk *c)
 {
@@ -180,6 +215,7 @@ static void way_read(struct pair *p, int from)
 	struct chunk *c = calloc(1, sizeof(*c));
 	ssize_t n;
 	size_t len;
+	bool is_struck;
 
 	if (!c)
 		die("memory");
@@ -193,13 +229,20 @@ static void way_read(struct pair *p, int from)
 		return;
 	}
 	len = until_strike((size_t)n);
+	is_struck = len < (size_t)n;
+	if (is_struck && !is_cut()) {
+		if (option.fault == FAULT_CORRUPT)
+			c->bytes[len] ^= 1;
+		len = (size_t)n;
+	}
 	passed += len;
+	mark(len);
 	c->len = len;
 	if (len)
 		way_put(w, c);
 	else
 		free(c);
-	if (len < (size_t)n)
+	if (is_struck)
 		strike(p, from);
 }
 
@@ -269,7 +312,8 @@ static void take_connection(int listen_fd)
 
 	while (p < pairs + PAIRS_MAX && p->fd[0] >= 0)
 		p++;
-	if (caller < 0 || p == pairs + PAIRS_MAX || connect(called, (const struct sockaddr *)&there, sizeof(there))) {
+	if (caller < 0 || (option.is_down && struck) || p == pairs + PAIRS_MAX ||
+	    connect(called, (const struct sockaddr *)&there, sizeof(there))) {
 		if (caller >= 0)
 			close(caller); /* nobody is there: the end, at once */
 		close(called);
@@ -277,7 +321,9 @@ static void take_connection(int listen_fd)
 	}
 	make_ready(caller);
 	make_ready(called);
-	*p = (struct pair){ .fd = { caller, called } };
+	*p = (struct pair){ .fd = { caller, called },
+			    .is_held = stalled_until_ns > now_ns(),
+			    .held_until_ns = stalled_until_ns };
 }
 
 static int open_listener(void)
@@ -311,12 +357,14 @@ static short wanted(const struct pair *p, int i, uint64_t now)
 	return events;
 }
 
-/* Until the next chunk is due; -1: until something comes. */
+/* Until the next chunk is due or a stall ends; -1: until something comes. */
 static int wait_ms(uint64_t now)
 {
 	uint64_t due = UINT64_MAX;
 
 	for (const struct pair *p = pairs; p < pairs + PAIRS_MAX; p++) {
+		if (p->is_held && p->held_until_ns && p->held_until_ns < due)
+			due = p->held_until_ns;
 		for (int i = 0; i < 2 && !p->is_held; i++) {
 			const struct chunk *c = p->way[i].first;
 
@@ -324,11 +372,13 @@ static int wait_ms(uint64_t now)
 				due = c->due_ns;
 		}
 	}
-	return due == UINT64_MAX ? -1 : (int)((due - now) / 1000000) + 1;
+	return due == UINT64_MAX ? -1 : due <= now ? 0 : (int)((due - now) / 1000000) + 1;
 }
 
 static void serve_pair(struct pair *p, const struct pollfd *ready)
 {
+	if (p->is_held && p->held_until_ns && p->held_until_ns <= now_ns())
+		p->is_held = false;
 	for (int i = 0; i < 2 && p->fd[0] >= 0 && !p->is_held; i++) {
 		if (ready[i].revents & (POLLIN | POLLHUP | POLLERR) && !p->way[i].is_over)
 			way_read(p, i);
@@ -387,6 +437,14 @@ static void parse(char **at)
 	for (; *at; at++) {
 		if (!strcmp(*at, "--one"))
 			option.is_one = true;
+		else if (!strcmp(*at, "--down"))
+			option.is_down = true;
+		else if (!strcmp(*at, "--stall-ms"))
+			option.stall_ns = number(*++at) * 1000000;
+		else if (!strcmp(*at, "--kill"))
+			option.victim = (pid_t)number(*++at);
+		else if (!strcmp(*at, "--mark"))
+			option.mark = number(*++at);
 		else if (!strcmp(*at, "--listen"))
 			option.listen = (uint16_t)number(*++at);
 		else if (!strcmp(*at, "--delay"))
@@ -401,6 +459,12 @@ static void parse(char **at)
 			set_fault(FAULT_HOLE, *++at);
 		else if (!strcmp(*at, "--half-after"))
 			set_fault(FAULT_HALF, *++at);
+		else if (!strcmp(*at, "--stall-after"))
+			set_fault(FAULT_STALL, *++at);
+		else if (!strcmp(*at, "--corrupt-after"))
+			set_fault(FAULT_CORRUPT, *++at);
+		else if (!strcmp(*at, "--kill-after"))
+			set_fault(FAULT_KILL, *++at);
 		else
 			option.to = (uint16_t)number(*at);
 	}

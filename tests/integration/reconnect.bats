@@ -3,40 +3,17 @@
 load lib
 load trees
 load slow
+load proxy
 
 setup() {
 	slow_begin
 	test_begin
-	PROXY=$(dirname "$MKTREE")/haul_proxy
-	[ -x "$PROXY" ] || fail_with "haul_proxy is not built"
 }
 
 teardown() {
 	slow_end
 	test_end
 }
-
-# through OPTION...: from now on A reaches B through a proxy with these.
-through() {
-	leave_proxy
-	rm -f "$T/proxy.out"
-	"$PROXY" "$AGENT_PORT" "$@" >"$T/proxy.out" 2>"$T/proxy.log" </dev/null 3>&- 4>&- &
-	PROXY_PID=$!
-	OTHERS+=("$PROXY_PID")
-	wait_for 10 grep -q '^listening ' "$T/proxy.out"
-	reach "$(sed -n 's/^listening //p' "$T/proxy.out")"
-}
-leave_proxy() {
-	[ -z "${PROXY_PID:-}" ] || kill -9 "$PROXY_PID" 2>/dev/null || true
-	[ -z "${PROXY_PID:-}" ] || wait "$PROXY_PID" 2>/dev/null || true
-	PROXY_PID=
-}
-# reach PORT: B is at that port.
-reach() {
-	haul peer remove nas >/dev/null
-	expect 0 haul peer add "$B_ID" --name nas --address "127.0.0.1:$1"
-}
-has_struck() { grep -q '^struck ' "$T/proxy.out" || fail_with "the proxy let everything pass"; }
 
 # A run in the background, with --json; RUN is its pid.
 begin() {

@@ -9,6 +9,9 @@ setup() {
 	if [ "$SCALE" = full ]; then BYTES=3221225472 FIRST_MS=1000; else BYTES=268435456 FIRST_MS=5000; fi
 	BYTES=${HAUL_TEST_CUT_BYTES:-$BYTES}
 	need_space $((BYTES / 1000000 * 21 / 10 + 200))
+	# Of a small one what was on its way when the link went down is more than the two hundredths.
+	MOST=$((BYTES * 12 / 100))
+	[ "$SCALE" = full ] || MOST=$((BYTES / 10 + 20000000))
 	mkdir "$T/src"
 	"$MKTREE" big "$BYTES" "$T/src/big"
 	pair
@@ -31,7 +34,7 @@ again() {
 	echo "of $BYTES bytes $sent sent again ($((sent * 1000 / BYTES)) per mille), the first after $FIRST ms"
 	[ -z "${HAUL_TEST_FIGURES:-}" ] || echo "$BATS_TEST_DESCRIPTION: $sent of $BYTES, first after $FIRST ms, $(done_field elapsed_s) s" >>"$HAUL_TEST_FIGURES"
 	done_is exit 0 files_sent 1 durable true
-	check "$sent" -le "${3:-$((BYTES * 12 / 100))}"
+	check "$sent" -le "${3:-$MOST}"
 	check "$FIRST" -le "$FIRST_MS"
 }
 
@@ -39,8 +42,8 @@ again() {
 cut_copy() {
 	while [ "$(stat -c %Z "$(readlink -f "${FILE:-$T/src/big}")")" -gt $(($(date +%s) - 3)) ]; do sleep 0.1; done
 	through "$@" $((BYTES * 9 / 10))
-	expect 5 haul copy --json --timeout 2 "${SRC:-$T/src/big}" "${DST:-nas:inbox}"
-	has_struck
+	expect 5 haul copy --json --timeout 2 --connect-timeout 60 "${SRC:-$T/src/big}" "${DST:-nas:inbox}"
+	has_struck || { show_output; cat "$T/proxy.out" "$T/proxy.log"; return 1; }
 }
 
 # What was on its way, and what the last second or 256 MiB had not made durable yet.

@@ -65,6 +65,7 @@ int exit_class_of(haul_status st)
 	case HAUL_CODE_NAME_TOO_LONG:
 	case HAUL_CODE_NOT_EMPTY:
 	case HAUL_CODE_WRONG_KIND:
+	case HAUL_CODE_HOLDS_SHARE:
 	case HAUL_CODE_RESERVED_NAME:
 	case HAUL_CODE_LINK_DANGLES:
 	case HAUL_CODE_LINK_LOOP:

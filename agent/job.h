@@ -10,6 +10,7 @@
 
 #include "agent/control_link.h"
 #include "agent/lane_set.h"
+#include "agent/mirror.h"
 #include "agent/policy.h"
 #include "engine/entry_digest.h"
 
@@ -53,6 +54,8 @@ struct job_totals {
 	bool is_durable;
 	/* Of the first file system at the destination that proved too small: what had to be written, what was free. */
 	uint64_t need_bytes, free_bytes;
+	uint64_t doomed_told;         /* entries of the destination alone that were told */
+	struct mirror_totals mirror;  /* a sync's deletions */
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */
 	uint64_t cpu_ms, peer_cpu_ms; /* of the whole processes while the job ran */
 };
@@ -60,7 +63,7 @@ struct job_totals {
 /* A number that changes whenever a job has made headway; messages alone are none. */
 static inline uint64_t job_headway(const struct job_totals *t)
 {
-	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed;
+	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed + t->doomed_told;
 }
 
 /*

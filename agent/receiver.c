@@ -42,8 +42,8 @@ static void stop_threads(struct receiver *r)
 /* Nothing of ours is with a lane or a thread any more. */
 static void maybe_farewell(struct receiver *r)
 {
-	if (r->state != RECEIVER_STOPPING || r->in_threads || r->dir_ends || r->lanes.ended != r->lanes.started ||
-	    r->out_closed)
+	if (r->state != RECEIVER_STOPPING || r->in_threads || r->dir_ends || r->mirror_runs ||
+	    r->lanes.ended != r->lanes.started || r->out_closed)
 		return;
 	receiver_keep_all(r);
 	if (r->in_threads)
@@ -62,6 +62,8 @@ void receiver_fail(struct receiver *r, haul_status st, const struct haul_fault *
 		r->fault = *fault;
 	r->state = RECEIVER_STOPPING;
 	lane_set_stop(&r->lanes);
+	if (r->mirror)
+		mirror_stop(r->mirror);
 	if (r->threads_run)
 		commit_flush(&r->commit);
 	maybe_farewell(r);
@@ -100,7 +102,12 @@ static void send_job_end(struct receiver *r)
 						  .is_durable = r->totals.is_durable,
 						  .times = job_times_say(&r->totals.own, r->totals.cpu_ms),
 						  .need_bytes = r->totals.need_bytes,
-						  .free_bytes = r->totals.free_bytes };
+						  .free_bytes = r->totals.free_bytes,
+						  .delete_refusal = r->totals.mirror.refusal,
+						  .surplus = r->totals.mirror.surplus,
+						  .there = r->totals.mirror.there,
+						  .deleted = r->totals.mirror.deleted,
+						  .deleted_files = r->totals.mirror.deleted_files };
 		st = control_link_send(r->job->link, &m, &fault);
 	}
 	if (haul_failed(st)) {
@@ -165,7 +172,7 @@ void receiver_check_end(struct receiver *r)
 	if (r->state == RECEIVER_STOPPING)
 		maybe_farewell(r);
 	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == 0 && !r->dir_ends &&
-	    r->lanes_ready && receiver_out_is_empty(r)) {
+	    r->lanes_ready && !receiver_mirror_holds(r) && receiver_out_is_empty(r)) {
 		r->state = RECEIVER_CLOSING;
 		lane_set_finish(&r->lanes);
 	}
@@ -293,6 +300,8 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .direct = r->job->direct,
 				      .may_clone = r->cfg.may_clone,
 				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
+				      .mirror = r->mirror,
+				      .mirrors_root = r->cfg.mirror.covers_root,
 				      .main = r->job->mailbox };
 	struct commit_config commit = { .place = r->place,
 					.no_sync = r->job->flags & JOB_NO_SYNC,
@@ -344,6 +353,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		st = open_root(r);
 	if (haul_ok(st))
 		st = job_digest_new(r->job->scratch_dir, &r->digest, fault);
+	if (haul_ok(st))
+		st = receiver_mirror_open(r, fault);
 	if (haul_ok(st))
 		st = start_threads(r, fault);
 	if (haul_ok(st))
@@ -403,6 +414,7 @@ void receiver_free(struct receiver *r)
 	dir_node_drop(r->root);
 	free(r->open_dirs);
 	index_map_close(&r->entries);
+	mirror_free(r->mirror);
 	receiver_out_free(r);
 	job_digest_free(r->digest);
 	place_close(r->place);

@@ -9,10 +9,19 @@
 #define HAUL_AGENT_RECEIVER_H
 
 #include "agent/job.h"
+#include "agent/mirror.h"
 #include "agent/recv_entry.h"
 #include "engine/owner.h"
 
 struct receiver;
+
+/* What a sync is to delete, and what it must not. asked.rule DELETE_NONE: no sync. */
+struct receiver_mirror {
+	struct mirror_limit asked, own; /* by whoever runs it; by this end */
+	const struct home *home;        /* whose shares stay; held; NULL: none */
+	bool covers_root;               /* the job's root is the counterpart of a source, not only what lands in it */
+	bool is_other_source;           /* another file system than last time */
+};
 
 struct receiver_config {
 	struct job_config job;
@@ -26,6 +35,7 @@ struct receiver_config {
 	const char *root_name; /* what root_fd is below private_fd; held; NULL: the same */
 	unsigned keep_days;    /* how long it is kept when nobody goes on with it; 0: PLACE_KEEP_DAYS */
 	bool may_clone;        /* whole files may share their source's extents, unread, where it is known */
+	struct receiver_mirror mirror;
 	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */
 	bool (*origin_of)(void *ctx, uint64_t index, struct entry_origin *ret_origin);
 	void *origin_ctx;

@@ -207,6 +207,9 @@ void receiver_result(struct recv_entry *e)
 	struct receiver *r = e->receiver;
 	haul_status st = settle(r, e);
 
+	if (e->failed_here)
+		receiver_mirror_doubt(r, e->code);
+
 	if (haul_failed(st)) {
 		receiver_fail(r, st, NULL);
 		return;

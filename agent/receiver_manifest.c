@@ -237,7 +237,7 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 		if (r->job->cb.on_entry)
 			r->job->cb.on_entry(r->job->ctx, &je);
 	}
-	st = store_dir_end(&r->store, r, d);
+	st = store_dir_end(&r->store, r, d, end->is_complete);
 	if (haul_ok(st)) {
 		r->open_count--; /* the reference has gone on to the store */
 		r->dir_ends++;
@@ -257,6 +257,10 @@ static haul_status on_problem(struct receiver *r, const struct manifest_problem 
 	if (!path)
 		return d ? HAUL_NO_MEMORY : HAUL_NOT_ANNOUNCED;
 	d->is_told = true;
+	if (r->mirror && haul_failed(store_left_out(&r->store, d, &p->name))) {
+		free(path);
+		return HAUL_NO_MEMORY;
+	}
 	r->out.credit_records++;
 	if (r->job->cb.on_entry)
 		r->job->cb.on_entry(r->job->ctx, &je);
@@ -303,7 +307,7 @@ static void tell_surplus(struct receiver *r, char *path, haul_status st)
 void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st, char **surplus, size_t count)
 {
 	r->dir_ends--;
-	if (haul_failed(st) && r->state == RECEIVER_RUNNING)
+	if (haul_failed(st) && !r->mirror && r->state == RECEIVER_RUNNING)
 		tell_surplus(r, strdup(d->path), st);
 	for (size_t i = 0; i < count; i++) {
 		const struct text name = { surplus[i], strlen(surplus[i]) };

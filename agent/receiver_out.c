@@ -230,6 +230,7 @@ void receiver_flush(struct receiver *r)
 	flush_wants(r);
 	flush_acks(r);
 	flush_results(r);
+	receiver_mirror_taken(r);
 	if (r->state == RECEIVER_RUNNING)
 		flush_credit(r);
 	if (r->small_due == 0 && r->threads_run && r->in_threads)

@@ -56,9 +56,13 @@ struct receiver {
 	size_t open_count, open_cap;
 	bool manifest_ended;
 	uint64_t announced;
-	struct list waiting; /* big files whose turn has not come */
-	unsigned modes_told; /* --explain: what has been said, see explain_mode() */
-	bool clones_told;    /* --explain: that files are cloned */
+	struct mirror *mirror; /* of a sync; else NULL */
+	bool mirror_began, mirror_runs;
+	bool mirror_is_troubled; /* something could not be written */
+	size_t mirror_told;      /* of its calls, not yet off our hands */
+	struct list waiting;     /* big files whose turn has not come */
+	unsigned modes_told;     /* --explain: what has been said, see explain_mode() */
+	bool clones_told;        /* --explain: that files are cloned */
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
@@ -114,6 +118,13 @@ void receiver_fetch_rest(struct recv_entry *e); /* all compared, and released */
 void receiver_written(struct recv_entry *e, const struct lane_report *rep);
 void receiver_note_late(struct recv_entry *e, const struct lane_report *rep); /* the job is stopping */
 void receiver_keep_all(struct receiver *r);                                   /* nothing is with a lane any more */
+
+/* receiver_mirror.c */
+haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault); /* if the job is a sync */
+/* Everything else is done: whether the end has to wait for deletions, which begin with the first call. */
+bool receiver_mirror_holds(struct receiver *r);
+void receiver_mirror_doubt(struct receiver *r, haul_status st); /* an entry has failed at this end */
+void receiver_mirror_taken(struct receiver *r);                 /* results have been flushed */
 
 /* receiver_finish.c */
 void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);

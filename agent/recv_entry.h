@@ -70,8 +70,10 @@ struct dir_node {
 	bool is_fresh;      /* made by us or meanwhile by another job: its name may not be on the medium yet */
 	bool was_opened_up; /* we added write permission for ourselves */
 	uint32_t old_mode;
-	uint8_t room; /* store_room.c: of the file system that its files go to */
-	char **names; /* verify: what was announced in it; owned */
+	uint8_t room;        /* store_room.c: of the file system that its files go to */
+	bool has_unsorted;   /* names, for a while */
+	bool has_lost_names; /* there was no memory for all of them */
+	char **names;        /* verify and sync: what was announced in it; owned */
 	size_t name_count, name_cap, name_bytes;
 };
 

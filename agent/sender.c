@@ -132,6 +132,11 @@ static void agree(struct sender *s)
 	s->totals.peer = job_times_heard(&s->peer_end.times);
 	s->totals.peer_cpu_ms = s->peer_end.times.process_cpu_ms;
 	s->totals.need_bytes = s->peer_end.need_bytes;
+	s->totals.mirror = (struct mirror_totals){ .refusal = s->peer_end.delete_refusal,
+						   .surplus = s->peer_end.surplus,
+						   .there = s->peer_end.there,
+						   .deleted = s->peer_end.deleted,
+						   .deleted_files = s->peer_end.deleted_files };
 	s->totals.free_bytes = s->peer_end.free_bytes;
 	st = control_link_send(s->cfg.link, &done, &fault);
 	if (haul_failed(st))

@@ -90,6 +90,7 @@ static haul_status tell_surplus(struct sender *s, const struct entry_result *r)
 
 	if (!path)
 		return HAUL_NO_MEMORY;
+	s->totals.doomed_told++;
 	if (s->cfg.cb.on_entry)
 		s->cfg.cb.on_entry(s->cfg.ctx, &je);
 	free(path);

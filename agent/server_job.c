@@ -112,7 +112,7 @@ static uint64_t rights_needed(const struct msg_job *m)
 		return 0; /* any right on the share: nothing of it is touched */
 	if (m->direction == JOB_PULL || m->verb == JOB_VERIFY)
 		return RIGHT_LIST | RIGHT_READ;
-	return RIGHT_CREATE;
+	return RIGHT_CREATE | (m->delete_rule ? RIGHT_LIST | RIGHT_DELETE : 0);
 }
 
 /* The one to name: reading before listing, because that is what was asked for. */
@@ -171,7 +171,10 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 				       .root_name = j->root,
 				       .keep_days = j->found.keep_days,
 				       .owner = { j->found.own_uid, j->found.own_gid },
-				       .umask = j->found.umask };
+				       .umask = j->found.umask,
+				       .mirror = { .asked = { j->m.delete_rule, j->m.delete_most },
+						   .home = s->server->home,
+						   .covers_root = j->m.deletes_at_root } };
 
 	job_config(s, &cfg.job);
 	if (j->m.direction == JOB_PULL)
@@ -295,6 +298,7 @@ static void run_job(struct server_session *s)
 	s->state = SESSION_RUNNING;
 	start_watch(s);
 	m.accept = (struct msg_accept){ .root_exists = j->root_existed };
+	memcpy(m.accept.source_fs, j->source_fs, sizeof(m.accept.source_fs));
 	session_fill_accept(j, &m.accept);
 	st = control_link_send(s->control, &m, &fault);
 	if (haul_failed(st)) {

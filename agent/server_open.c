@@ -8,6 +8,7 @@
 
 #include "agent/serve_ask.h"
 #include "engine/beneath.h"
+#include "engine/file_system_id.h"
 #include "engine/room.h"
 
 #include <errno.h>
@@ -114,6 +115,8 @@ static void look_at_device(struct session_job *j)
 
 	if (!j->source_count)
 		look_at(j, fd, "");
+	else
+		(void)file_system_id(j->sources[0].root_fd, j->source_fs);
 	for (size_t i = 0; i < j->source_count; i++)
 		look_at(j, j->sources[i].root_fd, j->sources[i].path);
 	device_facts_set_kind(&j->device, j->m.server_device);

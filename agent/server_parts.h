@@ -36,6 +36,7 @@ struct session_job {
 	struct share found;              /* copy of the share, name and path owned */
 	uint64_t rights;
 	int share_fd, root_fd;
+	uint8_t source_fs[16];       /* of the first source */
 	int probe_fd;                /* a probe's source, -1: none */
 	struct scan_source *sources; /* path and landing owned; root_fd = share_fd or a followed target's own */
 	size_t source_count;

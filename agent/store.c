@@ -5,7 +5,9 @@
 #include "agent/store.h"
 
 #include "agent/job.h"
+#include "agent/mirror.h"
 #include "agent/store_clone.h"
+#include "agent/store_surplus.h"
 #include "agent/store_verify.h"
 #include "certs/rights.h"
 #include "peer-protocol/lane_frame.h"
@@ -315,6 +317,8 @@ static void look(struct store *s, struct recv_entry *e)
 		look_probe(s, e);
 		return;
 	}
+	if (s->cfg.mirror)
+		e->dir->has_lost_names |= !store_note_name(e);
 	if (haul_failed(e->dir->broken)) {
 		verdict_failed(e, e->dir->broken);
 		if (e->node)
@@ -328,10 +332,13 @@ static void look(struct store *s, struct recv_entry *e)
 			e->node->broken = st;
 		return;
 	}
-	if (s->cfg.verb == JOB_VERIFY)
+	if (s->cfg.verb == JOB_VERIFY) {
 		store_verify_look(s, e);
-	else
-		look_copy(s, e);
+		return;
+	}
+	if (s->cfg.mirror && e->has_seen)
+		mirror_saw(s->cfg.mirror);
+	look_copy(s, e);
 }
 
 static void deliver_looked(struct mail *m, void *ctx)

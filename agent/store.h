@@ -8,6 +8,8 @@
 #include "agent/recv_entry.h"
 #include "agent/store_room.h"
 
+struct mirror;
+
 struct store_config {
 	struct place *place; /* held; NULL: the destination does not exist (dry run) */
 	int root_fd;
@@ -15,8 +17,10 @@ struct store_config {
 	uint32_t flags; /* enum job_flags */
 	uint64_t time_window_ns;
 	enum direct_mode direct;
-	bool may_clone; /* entries with an origin may share its extents */
-	bool drops;     /* a probe that is written nowhere */
+	bool may_clone;        /* entries with an origin may share its extents */
+	bool drops;            /* a probe that is written nowhere */
+	bool mirrors_root;     /* of a sync: the root itself, not only what lands in it */
+	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
 	struct mailbox *main;
 };
 
@@ -53,7 +57,11 @@ void store_open(struct store *s, struct recv_entry *e);
 /* The entry is done: its leaves count no more. Main loop. */
 void store_give_back(struct recv_entry *e);
 
-/* And: everything in this directory has been looked at, find what only the destination has (verify). HAUL_NO_MEMORY. */
-HAUL_MUST_USE haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d);
+/* And: everything in this directory has been looked at, find what only the destination has (verify, sync).
+ * is_complete: all that the source has in it was announced. HAUL_NO_MEMORY. */
+HAUL_MUST_USE haul_status store_dir_end(struct store *s, struct receiver *r, struct dir_node *d, bool is_complete);
+
+/* And: the source has that name in the directory, and leaves it out. HAUL_NO_MEMORY. */
+HAUL_MUST_USE haul_status store_left_out(struct store *s, struct dir_node *d, const struct text *name);
 
 #endif

@@ -373,6 +373,7 @@ static void transfer_close(struct transfer *t)
 	free_sources(t);
 	free(t->local_destination);
 	free(t->suggestion);
+	free(t->doomed);
 	if (t->root_fd >= 0)
 		(void)close(t->root_fd);
 	dial_trust_free(t->trust);

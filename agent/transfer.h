@@ -21,8 +21,21 @@ enum transfer_direct { TRANSFER_DIRECT_AUTO, TRANSFER_DIRECT_ALWAYS, TRANSFER_DI
  * read. TRANSFER: each is read and hashed on its way. */
 enum transfer_proof { TRANSFER_PROOF_ANY, TRANSFER_PROOF_TRANSFER };
 
+/* How much of what only the destination has a sync may delete. */
+enum transfer_deletion {
+	TRANSFER_DELETE_NONE, /* no sync */
+	TRANSFER_DELETE_USUAL,
+	TRANSFER_DELETE_COUNT,
+	TRANSFER_DELETE_PERCENT,
+	TRANSFER_DELETE_ANY,
+};
+
 struct transfer_request {
 	enum transfer_verb verb;
+	enum transfer_deletion deletion;  /* a copy of one directory that is a sync, by this rule */
+	uint64_t delete_most;             /* of COUNT and PERCENT */
+	bool new_source;                  /* --new-source: it may lie on another file system than last time */
+	bool nest;                        /* --nest: a sync into what looks like its source's counterpart */
 	const struct place_spec *sources; /* at least 1 */
 	size_t source_count;
 	const struct place_spec *destination;
@@ -94,6 +107,7 @@ enum transfer_changes {
 	TRANSFER_KIND = 1 << 5,
 	TRANSFER_SURPLUS = 1 << 6,
 	TRANSFER_MISSING = 1 << 7,
+	TRANSFER_DELETED = 1 << 8, /* with SURPLUS: by a sync; directories end with a slash */
 };
 
 struct transfer_progress {

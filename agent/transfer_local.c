@@ -84,6 +84,7 @@ static haul_status accept_job(struct transfer_local *l, const struct msg_job *jo
 	job_follow_policy(&cfg.job, &t->policy, false);
 	cfg.job.cb = (struct job_callbacks){ .on_explain = on_explain, .on_end = on_end };
 	cfg.job.ctx = l;
+	transfer_mirror_setup(t, &cfg.mirror);
 	cfg.may_clone = t->req->proof == TRANSFER_PROOF_ANY;
 	cfg.origin_of = origin_of;
 	cfg.origin_ctx = l;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SUGGEST_NAMES = 16 }; /* names of the source that are looked for at the destination */
@@ -180,6 +181,36 @@ static void add_suggestion_paths(struct transfer *t, struct question *q)
 		(void)closedir(dir);
 }
 
+/* A sync from a peer: what is here already, in the source. */
+static void add_likeness(struct transfer *t, struct question *q)
+{
+	char *names[MESSAGE_SOURCES_MAX];
+	size_t asked = q->count, count = transfer_names_of(t->local_destination, names, MESSAGE_SOURCES_MAX - q->count);
+
+	for (size_t i = 0; i < count; i++) {
+		add_path(q, below(t->req->sources[0].path, names[i]));
+		free(names[i]);
+	}
+	t->like.names = q->count - asked;
+}
+
+/* The answers to those. */
+static void note_likeness(struct transfer *t, const struct msg_found *m)
+{
+	size_t len;
+	const char *name = landing_base_name(t->req->sources[0].path, &len);
+	char path[HAUL_NAME_MAX + 1];
+	struct stat st;
+	int dir = open(*t->local_destination ? t->local_destination : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = t->req->source_count; i < m->found_count; i++)
+		t->like.there += m->found[i].state == FOUND_THERE;
+	(void)snprintf(path, sizeof(path), "%.*s", (int)len, name);
+	t->like.is_nested_already = dir >= 0 && fstatat(dir, path, &st, 0) == 0;
+	if (dir >= 0)
+		(void)close(dir);
+}
+
 void transfer_look_remote(struct transfer *t)
 {
 	struct question q = { .count = 0 };
@@ -192,6 +223,8 @@ void transfer_look_remote(struct transfer *t)
 	} else {
 		for (size_t i = 0; i < t->req->source_count; i++)
 			add_path(&q, strdup(t->req->sources[i].path));
+		if (transfer_may_be_meant(t))
+			add_likeness(t, &q);
 	}
 	m.lookup = (struct msg_lookup){ .share = { t->remote->share, strlen(t->remote->share) },
 					.paths = q.paths,
@@ -220,7 +253,7 @@ static haul_status state_status(enum found_state state)
 
 static void found_sources(struct transfer *t, const struct msg_found *m)
 {
-	for (size_t i = 0; i < m->found_count; i++) {
+	for (size_t i = 0; i < t->req->source_count; i++) {
 		const struct place_spec *spec = &t->req->sources[i];
 		const struct found *f = &m->found[i];
 		struct landing_place p = { .text = spec->text,
@@ -302,11 +335,13 @@ void transfer_found(struct transfer *t, const struct msg_found *m)
 		if (t->req->verb == TRANSFER_VERIFY)
 			note_suggestion(t, m);
 	} else {
-		if (m->found_count != t->req->source_count) {
+		if (m->found_count != t->req->source_count + t->like.names) {
 			transfer_fault(t, HAUL_BAD_FRAME, NULL, NULL);
 			transfer_leave(t);
 			return;
 		}
+		if (t->like.names)
+			note_likeness(t, m);
 		found_sources(t, m);
 		if (t->source_count)
 			transfer_local_suggest(t);

@@ -87,8 +87,8 @@ static void copy_key(const struct transfer *t, struct haul_digest *ret_key)
 	leaf_stream_begin(&s);
 	add_text(&s, t->is_push ? "push" : "pull");
 	add(&s, t->device_id, sizeof(t->device_id));
-	add_text(&s, t->remote->share);
-	if (t->is_push)
+	add_text(&s, t->is_local ? "" : t->remote->share);
+	if (t->is_push && !t->is_local)
 		add_text(&s, t->landing.root);
 	else
 		add_local(&s, t->landing.root, false);
@@ -115,14 +115,15 @@ static bool random_id(struct transfer *t)
 bool transfer_once(struct transfer *t)
 {
 	struct haul_fault fault = { 0 };
-	struct haul_digest key;
 	uint64_t number;
 	haul_status st;
 
-	if (t->is_local || t->req->verb != TRANSFER_COPY || t->req->dry_run)
+	if (t->req->verb != TRANSFER_COPY)
 		return random_id(t);
-	copy_key(t, &key);
-	memcpy(&number, key.bytes, sizeof(number));
+	copy_key(t, &t->copy_key);
+	if (t->req->dry_run || (t->is_local && !transfer_is_sync(t)))
+		return random_id(t);
+	memcpy(&number, t->copy_key.bytes, sizeof(number));
 	st = copy_lock_open(&t->lock, t->home->state_dir, number, &fault);
 	if (st.code == HAUL_CODE_ALREADY_RUNNING) {
 		transfer_error(t, EXIT_CLASS_RUNNING, st, fault.text, "Wait for it, or end it");
@@ -133,7 +134,7 @@ bool transfer_once(struct transfer *t)
 		transfer_explain(t, "not guarded against the same copy twice: %s", fault.text);
 		return random_id(t);
 	}
-	_Static_assert(sizeof(t->job_id) == sizeof(key.bytes), "a job's id is a digest");
-	memcpy(t->job_id, key.bytes, sizeof(t->job_id));
+	_Static_assert(sizeof(t->job_id) == sizeof(t->copy_key.bytes), "a job's id is a digest");
+	memcpy(t->job_id, t->copy_key.bytes, sizeof(t->job_id));
 	return true;
 }

@@ -21,6 +21,7 @@
 #include "agent/told_set.h"
 #include "agent/transfer.h"
 #include "engine/device.h"
+#include "engine/file_system_id.h"
 
 /*
  *  With both ends here DIALING and LOOKING need nobody: NAMING waits for the greeting of the other end in this process.
@@ -124,10 +125,20 @@ struct transfer {
 	bool job_runs;         /* for a local job: either end does */
 	bool own_end_is_over;  /* its on_end has come */
 	struct eraser *eraser; /* is_move: what may go at the source */
-	bool was_refused;      /* the peer sent ERROR: it has been told */
+	/* a sync */
+	struct {
+		size_t names, there; /* of one place that were looked up at the other; of them, those that are there */
+		bool is_nested_already;
+	} like;
+	uint8_t source_fs[FILE_SYSTEM_ID_BYTES]; /* zeros: not known */
+	bool is_other_source;                    /* than last time */
+	char *doomed; /* a sync that was refused: the first paths of what stays, for people; owned */
+	unsigned doomed_count;
+	bool was_refused; /* the peer sent ERROR: it has been told */
 	struct transfer_again again;
-	struct copy_lock lock; /* of this very copy */
-	uint8_t job_id[16];    /* the same for each attempt; zeros: not chosen yet */
+	struct copy_lock lock;       /* of this very copy */
+	struct haul_digest copy_key; /* of source and destination */
+	uint8_t job_id[16];          /* the same for each attempt; zeros: not chosen yet */
 	/* telling */
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
@@ -203,6 +214,23 @@ void transfer_local_free(struct transfer *t);
 haul_status transfer_erase_open(struct transfer *t, struct haul_fault *fault); /* before the job, if it is a move */
 void transfer_erase_note(struct transfer *t, const struct job_entry *e);
 void transfer_erase(struct transfer *t); /* after the loop has ended: delete what may go; blocking */
+
+/* transfer_mirror.c */
+bool transfer_is_sync(const struct transfer *t);
+bool transfer_sync_is_refused(struct transfer *t); /* told: what is named is not for a sync */
+/* Whether the destination, where the source's name is to be made, may be meant to be its counterpart: names of one are
+ * looked up at the other into t->like, which the second then judges; told. */
+bool transfer_may_be_meant(const struct transfer *t);
+bool transfer_looks_like_itself(struct transfer *t);
+/* Up to so many names in a local directory; each is given. */
+size_t transfer_names_of(const char *dir_path, char *ret_names[], size_t most);
+void transfer_mirror_source(struct transfer *t, const uint8_t id[FILE_SYSTEM_ID_BYTES]); /* where the source lies */
+struct mirror_limit
+transfer_mirror_limit(const struct transfer *t); /* DELETE_NONE: no sync, or one that must not delete */
+void transfer_mirror_setup(const struct transfer *t, struct receiver_mirror *ret); /* our end receives */
+/* What is only at the destination, from on_entry: it goes, would go, or stays. */
+void transfer_mirror_entry(struct transfer *t, const struct job_entry *e);
+void transfer_mirror_end(struct transfer *t); /* the job is over: refusals are told, deletions counted */
 
 /* transfer_self.c */
 /* Whether something would be copied onto itself, or into itself: told then. */

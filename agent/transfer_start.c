@@ -74,6 +74,32 @@ static bool nothing_to_compare(struct transfer *t)
 
 /* ---- landing ---- */
 
+/* A sync: the source's names, at the destination. */
+static size_t add_likeness(struct transfer *t, struct text *paths, char **strings, size_t count)
+{
+	char *names[MESSAGE_SOURCES_MAX];
+	size_t more = transfer_names_of(t->sources[0].path, names, MESSAGE_SOURCES_MAX - count);
+
+	for (size_t i = 0; i < more; i++) {
+		strings[count] = join(t->landing.root, names[i]);
+		free(names[i]);
+		if (!strings[count])
+			continue;
+		paths[count] = (struct text){ strings[count], strlen(strings[count]) };
+		count++;
+		t->like.names++;
+	}
+	return count;
+}
+
+/* The answers to the last t->like.names of them. */
+static void note_likeness(struct transfer *t, const struct msg_found *m)
+{
+	for (size_t i = m->found_count - t->like.names; i < m->found_count; i++)
+		t->like.there += m->found[i].state == FOUND_THERE;
+	t->like.is_nested_already = m->found_count > t->like.names + 1 && m->found[1].state == FOUND_THERE;
+}
+
 static void ask_names(struct transfer *t)
 {
 	struct text paths[MESSAGE_SOURCES_MAX];
@@ -93,6 +119,8 @@ static void ask_names(struct transfer *t)
 		paths[count] = (struct text){ strings[count], strlen(strings[count]) };
 		count++;
 	}
+	if (transfer_may_be_meant(t))
+		count = add_likeness(t, paths, strings, count);
 	m.lookup = (struct msg_lookup){ .share = { t->remote->share, strlen(t->remote->share) },
 					.paths = paths,
 					.path_count = count };
@@ -140,17 +168,34 @@ static uint32_t job_flags(const struct transfer *t)
 	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u);
 }
 
+/* Before JOB says how much may be deleted. */
+static void look_at_source_fs(struct transfer *t)
+{
+	uint8_t id[FILE_SYSTEM_ID_BYTES];
+	int fd = open(*t->sources[0].path ? t->sources[0].path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)file_system_id(fd, id);
+	transfer_mirror_source(t, id);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 void transfer_send_job(struct transfer *t)
 {
 	struct job_source sources[MESSAGE_SOURCES_MAX];
 	struct message m = { .type = MSG_JOB };
 	const char *share = t->is_local ? LOCAL_SHARE : t->remote->share;
 
+	if (t->is_push && transfer_is_sync(t))
+		look_at_source_fs(t);
 	m.job = (struct msg_job){ .verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
 				  .direction = t->is_push ? JOB_PUSH : JOB_PULL,
 				  .flags = job_flags(t),
 				  .share = { share, strlen(share) },
-				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9) };
+				  .modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
+				  .delete_rule = transfer_mirror_limit(t).rule,
+				  .delete_most = transfer_mirror_limit(t).most,
+				  .deletes_at_root = transfer_mirror_limit(t).rule && !t->landing.landed[0].name };
 	transfer_look_device(t);
 	transfer_wish(t, &m.job);
 	t->wished_lanes = m.job.lanes;
@@ -207,12 +252,17 @@ void transfer_land(struct transfer *t)
 		transfer_leave(t);
 		return;
 	}
-	if (suggested(t) || nothing_to_compare(t) || (t->is_local && transfer_is_onto_itself(t)) || !transfer_once(t)) {
+	if (transfer_sync_is_refused(t) || suggested(t) || nothing_to_compare(t) ||
+	    (t->is_local && transfer_is_onto_itself(t)) || !transfer_once(t)) {
 		transfer_leave(t);
 		return;
 	}
 	if (t->is_push && !t->is_local) {
 		ask_names(t);
+		return;
+	}
+	if (transfer_looks_like_itself(t)) {
+		transfer_leave(t);
 		return;
 	}
 	look_names(t);
@@ -225,13 +275,19 @@ void transfer_land(struct transfer *t)
 void transfer_named(struct transfer *t, const struct msg_found *m)
 {
 	bool is_there[MESSAGE_SOURCES_MAX];
-	size_t known = m->found_count ? m->found_count - 1 : 0;
+	size_t known = m->found_count > t->like.names ? m->found_count - t->like.names - 1 : 0;
 
 	t->root_is_there = m->found_count && m->found[0].state == FOUND_THERE;
 	if (!*t->landing.root)
 		t->root_is_there = true;
 	for (size_t i = 0; i < known; i++)
 		is_there[i] = m->found[i + 1].state != FOUND_MISSING;
+	if (t->like.names && m->found_count > t->like.names)
+		note_likeness(t, m);
+	if (transfer_looks_like_itself(t)) {
+		transfer_leave(t);
+		return;
+	}
 	tell_landings(t, is_there, known);
 	transfer_send_job(t);
 }
@@ -338,6 +394,7 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
 	transfer_tell_lack(t);
+	transfer_mirror_end(t);
 	t->own_end_is_over = true;
 	if (t->is_local)
 		transfer_local_other_ended(t, st, fault);
@@ -400,6 +457,9 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 	haul_status st;
 
 	cfg.peer_id = t->device_id;
+	if (!t->is_push)
+		transfer_mirror_source(t, m->source_fs);
+	transfer_mirror_setup(t, &cfg.mirror);
 	transfer_fill_config(t, m, &cfg.job);
 	if (t->is_push) {
 		st = t->scan_sources ? HAUL_OK : transfer_open_sources(t);

@@ -335,6 +335,10 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 					   .has_offset = e->has_offset,
 					   .offset = e->offset };
 
+	if (e->changes & CHANGE_DELETED) {
+		transfer_mirror_entry(t, e);
+		return;
+	}
 	/* One thing against one thing: what else lies beside it is not compared. */
 	if (t->req->verb == TRANSFER_VERIFY && e->changes & CHANGE_SURPLUS && t->landing.landed[0].name)
 		return;

@@ -29,6 +29,10 @@ const char *changes_itemized(const struct transfer_entry *e, bool is_push, char 
 {
 	bool is_new = e->changes & TRANSFER_CREATED;
 
+	if (e->changes & TRANSFER_DELETED) {
+		(void)snprintf(ret_text, CHANGES_TEXT_MAX, "*deleting  ");
+		return ret_text;
+	}
 	memset(ret_text, is_new ? '+' : '.', CHANGES_TEXT_MAX - 1);
 	ret_text[CHANGES_TEXT_MAX - 1] = '\0';
 	ret_text[1] = kind_letter(e->kind);

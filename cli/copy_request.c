@@ -162,6 +162,30 @@ haul_status copy_request_tuning(const struct invocation *inv, struct transfer_re
 	return st;
 }
 
+/* --max-delete=N, N% or none. */
+static haul_status deletion_option(const struct invocation *inv, struct transfer_request *t, struct problem *problem)
+{
+	const char *value = invocation_value(inv, OPT_MAX_DELETE);
+	size_t len = value ? strlen(value) : 0;
+	char digits[24];
+	bool is_percent = len && value[len - 1] == '%';
+
+	if (inv->verb->verb != VERB_SYNC)
+		return HAUL_OK;
+	t->nest = invocation_has(inv, OPT_NEST);
+	t->new_source = invocation_has(inv, OPT_NEW_SOURCE);
+	t->deletion = TRANSFER_DELETE_USUAL;
+	if (!value)
+		return HAUL_OK;
+	t->deletion = is_percent ? TRANSFER_DELETE_PERCENT : TRANSFER_DELETE_COUNT;
+	if (!strcmp(value, "none"))
+		t->deletion = TRANSFER_DELETE_ANY;
+	else if (snprintf(digits, sizeof(digits), "%.*s", (int)(len - is_percent), value) >= (int)sizeof(digits) ||
+		 haul_failed(number_parse(digits, 0, is_percent ? 100 : INT64_MAX, &t->delete_most)))
+		return bad_value(problem, "--max-delete", value, "a number of entries, a percentage like 20%, or none");
+	return HAUL_OK;
+}
+
 static haul_status fill(struct copy_request *r, const struct invocation *inv, struct problem *problem)
 {
 	struct transfer_request *t = &r->transfer;
@@ -184,6 +208,8 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 		st = device_choice(inv, t, problem);
 	if (haul_ok(st))
 		st = fitting(t, problem);
+	if (haul_ok(st))
+		st = deletion_option(inv, t, problem);
 	if (haul_failed(st))
 		invocation_blame(inv, problem);
 	return st;

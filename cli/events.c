@@ -88,9 +88,11 @@ static void change_items(struct json *j, uint32_t changes)
 	static const struct {
 		uint32_t bit;
 		const char *word;
-	} words[] = { { TRANSFER_CREATED, "created" }, { TRANSFER_CONTENT, "content" }, { TRANSFER_SIZE, "size" },
-		      { TRANSFER_TIME, "time" },       { TRANSFER_MODE, "mode" },       { TRANSFER_KIND, "kind" },
-		      { TRANSFER_SURPLUS, "surplus" }, { TRANSFER_MISSING, "missing" } };
+	} words[] = {
+		{ TRANSFER_CREATED, "created" }, { TRANSFER_CONTENT, "content" }, { TRANSFER_SIZE, "size" },
+		{ TRANSFER_TIME, "time" },       { TRANSFER_MODE, "mode" },       { TRANSFER_KIND, "kind" },
+		{ TRANSFER_SURPLUS, "surplus" }, { TRANSFER_MISSING, "missing" }, { TRANSFER_DELETED, "deleted" }
+	};
 
 	json_list(j, "changes");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -110,9 +112,10 @@ void event_file(struct console *c, const struct transfer_entry *e)
 	json_text(&j, "kind", entry_kind_text(e->kind));
 	json_uint(&j, "size", e->size);
 	json_text(&j, "outcome",
-		  e->changes & TRANSFER_SURPLUS ? "surplus"
-		  : e->is_cloned                ? "cloned"
-						: outcome_text(e->outcome));
+		  e->changes & TRANSFER_DELETED   ? "deleted"
+		  : e->changes & TRANSFER_SURPLUS ? "surplus"
+		  : e->is_cloned                  ? "cloned"
+						  : outcome_text(e->outcome));
 	change_items(&j, e->changes);
 	if (e->has_offset)
 		json_uint(&j, "offset", e->offset);

@@ -92,7 +92,7 @@ static int help_of_verb(const struct verb_def *verb, struct console *c)
 			option_line(c, &table[i], verb->verb);
 	if (verb->verb & VERB_REMOVE)
 		console_out(c, "  -r is accepted and changes nothing.\n");
-	if (verb->verb & (VERB_COPY | VERB_VERIFY | VERB_MOVE))
+	if (verb->verb & (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_MOVE))
 		console_out(c, "  -a -r -l -p -t -o -g -A -X -z -h -P -W are accepted and change nothing.\n"
 			       "  HAUL_OPTION_NAME in the environment stands for --name.\n");
 	console_out(c, "\nExamples\n%s", verb->examples);

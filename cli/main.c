@@ -29,6 +29,7 @@ static int run_verb(const struct invocation *inv, struct console *c)
 		return run_first_screen(inv, c);
 	switch (inv->verb->verb) {
 	case VERB_COPY:
+	case VERB_SYNC:
 	case VERB_VERIFY:
 		return run_transfer(inv, c);
 	case VERB_MOVE:
@@ -47,7 +48,6 @@ static int run_verb(const struct invocation *inv, struct console *c)
 		return run_peer(inv, c);
 	case VERB_HELP:
 		return run_help(inv, c);
-	case VERB_SYNC:
 	case VERB_HASH:
 	case VERB_KEPT_FREE:
 		break; /* the parser has refused them */
@@ -60,7 +60,7 @@ static void tell_environment(const struct invocation *inv, struct console *c)
 {
 	char text[HAUL_FAULT_TEXT_MAX];
 
-	if (inv->verb && inv->verb->verb & (VERB_COPY | VERB_VERIFY | VERB_MOVE))
+	if (inv->verb && inv->verb->verb & (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_MOVE))
 		return;
 	if (*invocation_environment(inv, text, sizeof(text)))
 		console_note(c, "from the environment: %s", text);

@@ -172,7 +172,7 @@ static haul_status check_operands(const struct invocation *inv, const struct nam
 haul_status named_files_check(const struct invocation *inv, struct problem *problem)
 {
 	bool has_places = inv->verb && inv->operand_count && !invocation_has(inv, OPT_HELP) &&
-			  inv->verb->verb & (VERB_COPY | VERB_VERIFY | VERB_MOVE | VERB_REMOVE);
+			  inv->verb->verb & (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_MOVE | VERB_REMOVE);
 	struct named_file files[NAMING];
 	haul_status st = HAUL_OK;
 

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define COPY VERB_COPY
+#define COPY (VERB_COPY | VERB_SYNC)
+#define SYNC VERB_SYNC
 #define MOVE VERB_MOVE
-#define BOTH (VERB_COPY | VERB_VERIFY)
-#define TUNE (VERB_COPY | VERB_VERIFY | VERB_DIAGNOSE)
-#define NET (VERB_COPY | VERB_VERIFY | VERB_LIST | VERB_DIAGNOSE)
+#define BOTH (VERB_COPY | VERB_SYNC | VERB_VERIFY)
+#define TUNE (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_DIAGNOSE)
+#define NET (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_LIST | VERB_DIAGNOSE)
 #define ANY (~0U)
 #define LATER(long_name)                                                                                               \
 	{                                                                                                              \
@@ -40,7 +41,7 @@ static const struct option_def options[] = {
 	{ OPT_AS, "as", .value = VALUE_TEXT, .verbs = COPY | MOVE, .is_flag_only = true, .hint = "NAME",
 	  .help = "let a single SRC land under another name" },
 	{ OPT_EXACT, "exact", .verbs = VERB_VERIFY, .help = "other metadata and what only DST has also make exit 4" },
-	{ OPT_NO_SYNC, "no-sync", .verbs = COPY, .is_flag_only = true,
+	{ OPT_NO_SYNC, "no-sync", .verbs = VERB_COPY, .is_flag_only = true,
 	  .help = "do not wait until the files are durable" },
 	{ OPT_RESTART, "restart", .verbs = COPY, .is_flag_only = true,
 	  .help = "begin files anew that an earlier run left unfinished" },
@@ -68,6 +69,12 @@ static const struct option_def options[] = {
 	  .help = "give up when nothing new comes for so long (300)" },
 	{ OPT_ITEMIZE, "itemize-changes", 'i', .verbs = COPY, .help = "one line per change on stdout" },
 	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
+	{ OPT_MAX_DELETE, "max-delete", .value = VALUE_TEXT, .verbs = SYNC, .is_flag_only = true, .hint = "N|N%|none",
+	  .help = "refuse to delete more than this" },
+	{ OPT_NEST, "nest", .verbs = SYNC, .is_flag_only = true,
+	  .help = "SRC goes into DST although DST looks like SRC itself" },
+	{ OPT_NEW_SOURCE, "new-source", .verbs = SYNC, .is_flag_only = true,
+	  .help = "SRC may lie on another file system than last time" },
 	{ OPT_YES, "yes", .verbs = VERB_REMOVE, .is_flag_only = true,
 	  .help = "go on beyond 1,000 entries without asking" },
 	{ OPT_TRACE, "trace", .value = VALUE_TEXT, .verbs = TUNE, .hint = "FILE",
@@ -125,10 +132,7 @@ static const struct option_def options[] = {
 	LATER("ignore-times"),
 	LATER_FLAG_ONLY("existing"),
 	LATER_FLAG_ONLY("ignore-existing"),
-	LATER_FLAG_ONLY("delete"),
-	{ .name = "max-delete", .value = VALUE_TEXT, .is_flag_only = true },
 	LATER_FLAG_ONLY("inplace"),
-	LATER("nest"),
 	LATER("trash"),
 	LATER("no-perms"),
 	LATER("no-times"),
@@ -156,6 +160,7 @@ static const struct option_def options[] = {
 static const struct {
 	const char *name, *instead;
 } foreign[] = {
+	{ "delete", "haul sync does that" },
 	{ "remove-source-files", "haul move does that" },
 	{ "archive", "Leave it out: copy keeps times, permission bits and links by itself" },
 	{ "recursive", "Leave it out: directories are always copied whole" },
@@ -178,9 +183,9 @@ static const struct {
 	{ "backup", "Use --trash: not in this version" },
 	{ "b", "Use --trash: not in this version" },
 	{ "backup-dir", "Use --trash: not in this version" },
-	{ "delete-after", "haul sync does that: not in this version" },
-	{ "delete-before", "haul sync deletes after the last commit: not in this version" },
-	{ "delete-during", "haul sync deletes after the last commit: not in this version" },
+	{ "delete-after", "haul sync does that" },
+	{ "delete-before", "haul sync deletes after the last commit" },
+	{ "delete-during", "haul sync deletes after the last commit" },
 	{ "delete-excluded", "haul sync never deletes what filters left out" },
 	{ "delay-updates", "Leave it out: a file appears only whole" },
 	{ "fsync", "Leave it out: files are made durable" },

@@ -52,6 +52,9 @@ enum option_id {
 	OPT_UMASK,
 	OPT_KEEP_PARTIALS,
 	OPT_PARTIALS,
+	OPT_MAX_DELETE,
+	OPT_NEST,
+	OPT_NEW_SOURCE,
 };
 
 enum option_value {

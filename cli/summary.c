@@ -88,7 +88,8 @@ static void add_sent(struct text *t, bool *is_first, const struct summary_reques
 		add(t, ", %s read back from disk", count_text(r->files_verified_disk, checked));
 }
 
-static void add_skipped(struct text *t, bool *is_first, const struct transfer_report *r)
+static void add_skipped(struct text *t, bool *is_first, const struct summary_request *req,
+			const struct transfer_report *r)
 {
 	uint64_t unread = r->files_unread - (r->files_cloned < r->files_unread ? r->files_cloned : r->files_unread);
 
@@ -102,7 +103,10 @@ static void add_skipped(struct text *t, bool *is_first, const struct transfer_re
 		clause(t, is_first, unread, "unchanged by size and time, not read");
 	if (r->files_kept)
 		clause(t, is_first, r->files_kept, "kept");
-	if (r->files_deleted)
+	if (req->is_sync && r->entries_deleted)
+		clause(t, is_first, r->entries_deleted,
+		       r->is_dry_run ? "entries would be deleted there" : "entries deleted there");
+	else if (r->files_deleted)
 		clause(t, is_first, r->files_deleted, "deleted");
 	if (r->files_failed)
 		clause(t, is_first, r->files_failed, "failed, named above");
@@ -161,7 +165,7 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 	else
 		add_sent(&t, &is_first, req, r);
 	if (req->verb == TRANSFER_COPY)
-		add_skipped(&t, &is_first, r);
+		add_skipped(&t, &is_first, req, r);
 	add_specials(&t, &is_first, r);
 	add(&t, ".");
 	if (r->signal_number)

@@ -25,7 +25,20 @@ static const struct verb_def verbs[] = {
 		      "  haul copy Footage /mnt/backup         within this machine\n"
 		      "  haul copy -n Footage nas:inbox        say what would be done, change nothing\n"
 		      "  haul copy -c Footage nas:inbox        compare by content, repair what differs\n" },
-	{ .name = "sync", .verb = VERB_SYNC, .usage = "haul sync SRC DST" },
+	{ .name = "sync",
+	  .verb = VERB_SYNC,
+	  .is_built = true,
+	  .min = 2,
+	  .max = 2,
+	  .usage = "haul sync [OPTION]... SRC DST",
+	  .purpose = "Copy a directory, then delete at the destination what the source no longer has:\n"
+		     "only inside what it writes to, after everything else is durable. Refused (exit 9,\n"
+		     "copies kept, nothing deleted): more than 10 deletions that are also more than\n"
+		     "1,000 or a tenth of what is there; an empty source; one that could not be read\n"
+		     "whole; one on another file system than last time.\n",
+	  .examples = "  haul sync Projects/ nas:projects      its contents are what nas:projects holds\n"
+		      "  haul sync Projects nas:backup         the same for nas:backup/Projects\n"
+		      "  haul sync -n Projects/ nas:projects   say what would be sent and deleted\n" },
 	{ .name = "move",
 	  .verb = VERB_MOVE,
 	  .is_built = true,

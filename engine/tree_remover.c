@@ -131,6 +131,7 @@ void tree_add_totals(struct tree_remover *r, const struct tree_totals *counted)
 	all->bytes += counted->bytes;
 	all->left += counted->left;
 	all->left_files += counted->left_files;
+	all->kept += counted->kept;
 	all->is_over = r->cfg->entries_max && all->entries > r->cfg->entries_max;
 }
 

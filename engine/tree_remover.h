@@ -26,6 +26,7 @@ struct tree_totals {
 	uint64_t bytes;   /* in them, by size; TREE_COUNT only */
 	uint64_t left;    /* entries that were to go and stay, each told; directories that hold one are not counted */
 	uint64_t left_files;
+	uint64_t kept;   /* names that `keeps` protects, and mounts under it: neither counted nor told */
 	bool is_over;    /* TREE_COUNT: there are more than entries_max */
 	bool is_stopped; /* *stop was seen: not everything was looked at */
 };
@@ -42,6 +43,9 @@ struct tree_remover_config {
 	unsigned threads;         /* 1 .. TREE_THREADS_MAX */
 	uint64_t entries_max;     /* TREE_COUNT: no need to go on beyond; 0: no limit */
 	const _Atomic bool *stop; /* true: end soon, in good order. Held; may be NULL */
+	/* Any thread. Whether an entry of that name stays wherever it is met, and what holds it; then what is mounted
+	 * below stays without a word, too. NULL: none. */
+	bool (*keeps)(const char *name);
 	void *ctx;
 	/* Any of the threads, never two calls at once. Paths are raw, borrowed for the call. Each may be NULL. */
 	void (*on_entry)(void *ctx, const char *path, enum entry_kind kind); /* it is gone, or would be */

@@ -66,6 +66,15 @@ static haul_status add_child(struct listing *l, const char *name)
 	return HAUL_OK;
 }
 
+/* It is protected: not gone, and no problem. What holds it stays too. */
+static void keep_there(struct tree_worker *w, struct tree_dir *dir)
+{
+	w->totals.kept++;
+	pthread_mutex_lock(&w->r->lock);
+	dir->is_left = true;
+	pthread_mutex_unlock(&w->r->lock);
+}
+
 /* Only for what the kernel has not told the kind of. */
 static unsigned char type_of(int fd, const char *name)
 {
@@ -115,6 +124,10 @@ static haul_status take_names(struct tree_worker *w, struct listing *l, size_t l
 		at += e->d_reclen;
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
+		if (w->r->cfg->keeps && w->r->cfg->keeps(e->d_name)) {
+			keep_there(w, l->dir);
+			continue;
+		}
 		st = w->r->cfg->mode == TREE_COUNT ? count_name(w, l, e->d_name, e->d_type)
 						   : remove_name(w, l, e->d_name, e->d_type);
 	}
@@ -220,7 +233,9 @@ static void not_opened(struct tree_worker *w, struct tree_dir *d, haul_status st
 	}
 	if (fd >= 0)
 		tree_dir_leave_parent(w->r, d);
-	if (!d->is_gone)
+	if (st.code == HAUL_CROSS_DEVICE.code && w->r->cfg->keeps)
+		keep_there(w, d);
+	else if (!d->is_gone)
 		leave_there(w, d, NULL, ENTRY_DIRECTORY, st, st.code == HAUL_DENIED.code ? EACCES : 0);
 }
 

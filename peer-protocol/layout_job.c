@@ -46,6 +46,8 @@ static haul_status job_check(const void *record)
 		return HAUL_BAD_VALUE;
 	if (m->direction == JOB_PULL && m->root.len)
 		return HAUL_BAD_VALUE;
+	if (m->delete_rule && (m->verb != JOB_COPY || m->flags & (JOB_NO_SYNC | JOB_MOVE)))
+		return HAUL_BAD_VALUE;
 	return haul_failed(move_check(m)) ? HAUL_BAD_VALUE : probe_check(m);
 }
 
@@ -67,6 +69,9 @@ static const struct field job_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, fixed, 0, JOB_FIXED_ALL),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, more_lanes, 0, LANES_MAX - 1),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, probe_bytes, 0, MESSAGE_PROBE_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, delete_rule, DELETE_NONE, DELETE_ANY),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job, delete_most, 0, MESSAGE_SIZE_MAX),
+	FIELD_VALUE(FIELD_BOOL, struct msg_job, deletes_at_root, 0, 1),
 };
 const struct layout job_layout = { LAYOUT_OF(struct msg_job, job_fields), .check = job_check };
 _Static_assert((JOB_FLAGS_ALL & (JOB_FLAGS_ALL + 1)) == 0,
@@ -80,6 +85,7 @@ static const struct field accept_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_accept, device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
 	FIELD_VALUE(FIELD_FIXED, struct msg_accept, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
 	FIELD_NUMBER(FIELD_UINT, struct msg_accept, more_lanes, 0, LANES_MAX - 1),
+	FIELD_VALUE(FIELD_FIXED, struct msg_accept, source_fs, 16, 16),
 };
 
 static haul_status accept_check(const void *record)
@@ -228,6 +234,11 @@ static const struct field job_end_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.process_cpu_ms, 0, MESSAGE_TIMES_MAX_MS),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, need_bytes, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, free_bytes, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, delete_refusal, DELETE_ALLOWED, DELETE_TROUBLED),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, surplus, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, there, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, deleted, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, deleted_files, 0, UINT64_MAX),
 };
 const struct layout job_end_layout = { LAYOUT_OF(struct msg_job_end, job_end_fields) };
 

@@ -215,6 +215,15 @@ enum job_flags {
 	JOB_NO_REPLACE = 1 << 9, /* push: files there with other content stay, as without the right to overwrite */
 };
 
+/* Whether what only the destination has is deleted, and how much of it is too much. */
+enum delete_rule {
+	DELETE_NONE = 0,    /* nothing is deleted: the job is no sync */
+	DELETE_USUAL = 1,   /* more than 10, and more than 1,000 or 10 % of what is there */
+	DELETE_COUNT = 2,   /* more than delete_most */
+	DELETE_PERCENT = 3, /* more than delete_most percent of what is there */
+	DELETE_ANY = 4,     /* never */
+};
+
 /* What of JOB the user fixed: the server cuts it to its limits, not to what it would have chosen. */
 enum job_fixed { JOB_FIXED_LANES = 1 << 0, JOB_FIXED_BLOCK = 1 << 1 };
 
@@ -243,6 +252,9 @@ struct msg_job {
 	uint32_t fixed;                 /* enum job_fixed */
 	uint32_t more_lanes;            /* that may join while the job runs; with `lanes` at most LANES_MAX */
 	uint64_t probe_bytes;           /* probe: MESSAGE_PROBE_MIN .. MESSAGE_PROBE_MAX; else 0 */
+	enum delete_rule delete_rule;   /* copy only */
+	uint64_t delete_most;           /* of DELETE_COUNT and DELETE_PERCENT */
+	bool deletes_at_root;           /* the root is a source's counterpart, not only what lands in it */
 };
 
 struct msg_accept {
@@ -252,7 +264,8 @@ struct msg_accept {
 	bool root_exists;
 	enum device_kind device; /* the server's end lies on, or as the user said */
 	uint8_t disk_id[DISK_ID_BYTES];
-	uint32_t more_lanes; /* as in JOB; with `lanes` not more than were wished for */
+	uint32_t more_lanes;   /* as in JOB; with `lanes` not more than were wished for */
+	uint8_t source_fs[16]; /* pull: id of the file system of the first source; zeros: not known */
 };
 
 struct msg_note {
@@ -438,6 +451,7 @@ enum change_bits {
 	CHANGE_KIND = 1 << 5,
 	CHANGE_SURPLUS = 1 << 6, /* verify: only at the destination */
 	CHANGE_MISSING = 1 << 7, /* verify: not at the destination */
+	CHANGE_DELETED = 1 << 8, /* with SURPLUS: a sync deletes it, would, or had to leave it (code) */
 };
 
 enum result_flags {
@@ -463,6 +477,17 @@ struct msg_result {
 	size_t result_count;
 };
 
+/* Why a sync has deleted nothing. */
+enum delete_refusal {
+	DELETE_ALLOWED = 0,
+	DELETE_TOO_MANY = 1,      /* by the rule of JOB */
+	DELETE_TOO_MANY_HERE = 2, /* by the receiver's own */
+	DELETE_EMPTY_SOURCE = 3,
+	DELETE_OTHER_SOURCE = 4, /* another file system than last time */
+	DELETE_BLIND = 5,        /* a directory of the source could not be read whole */
+	DELETE_TROUBLED = 6,     /* something could not be written at the destination */
+};
+
 /* Where the time of one side's lanes went, milliseconds, all lanes together; as the side itself says. */
 struct job_times {
 	uint64_t wall_ms; /* from each lane's first work to its last */
@@ -482,6 +507,10 @@ struct msg_job_end {
 	bool is_durable;
 	struct job_times times;
 	uint64_t need_bytes, free_bytes; /* receiver: of a file system that proved too small; 0 and 0: none did */
+	/* Receiver of a sync; else 0. */
+	enum delete_refusal delete_refusal;
+	uint64_t surplus, there; /* entries that only the destination has; all that were there */
+	uint64_t deleted, deleted_files;
 };
 
 /*

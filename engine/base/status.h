@@ -75,7 +75,8 @@
 	X(INTERRUPTED, 405, "interrupted")                                                                             \
 	X(VANISHED, 406, "source vanished")                                                                            \
 	X(GUARD, 407, "a guard refused")                                                                               \
-	X(ALREADY_RUNNING, 408, "the same job is running")
+	X(ALREADY_RUNNING, 408, "the same job is running")                                                             \
+	X(HOLDS_SHARE, 409, "it is a share, or holds one")
 
 enum haul_code {
 #define X(name, value, text) HAUL_CODE_##name = (value),

@@ -146,6 +146,18 @@ static const struct message job_probe = {
 		 .probe_bytes = 1 << 30 },
 };
 
+static const struct message job_sync = {
+	.type = MSG_JOB,
+	.job = { .verb = JOB_COPY,
+		 .direction = JOB_PUSH,
+		 .share = T("a"),
+		 .lanes = 1,
+		 .block_bytes = 1 << 20,
+		 .delete_rule = DELETE_PERCENT,
+		 .delete_most = 20,
+		 .deletes_at_root = true },
+};
+
 static const struct message accept = {
 	.type = MSG_ACCEPT,
 	.accept = { .session_id = { 0xff, [31] = 0x01 },
@@ -154,7 +166,8 @@ static const struct message accept = {
 		    .root_exists = true,
 		    .device = DEVICE_ROTATIONAL,
 		    .disk_id = { 0xd2, [15] = 0x2d },
-		    .more_lanes = 12 },
+		    .more_lanes = 12,
+		    .source_fs = { 0xd3, [15] = 0x3d } },
 };
 static const struct message busy = { .type = MSG_BUSY, .busy = { .place = 3 } };
 
@@ -328,7 +341,12 @@ static const struct message job_end = {
 				.sync_ms = 250,
 				.process_cpu_ms = 70000 },
 		     .need_bytes = 2000000000,
-		     .free_bytes = 500000000 },
+		     .free_bytes = 500000000,
+		     .delete_refusal = DELETE_TOO_MANY_HERE,
+		     .surplus = 1204,
+		     .there = 3000,
+		     .deleted = 12,
+		     .deleted_files = 11 },
 };
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };

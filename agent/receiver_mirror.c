@@ -1,0 +1,105 @@
+/*
+ * A sync's last step at the receiving end: everything that was announced has its result and is durable; what only the
+ * destination has is weighed and deleted by the mirror's thread, told as it goes, and only then the lanes are ended.
+ */
+#include "agent/receiver_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A directory is told with a slash at its end. */
+static char *told_path(const char *path, enum entry_kind kind)
+{
+	char *told = NULL;
+
+	return asprintf(&told, "%s%s", path, kind == ENTRY_DIRECTORY ? "/" : "") < 0 ? NULL : told;
+}
+
+static void on_doomed(void *ctx, const char *path, enum entry_kind kind, haul_status st)
+{
+	struct receiver *r = ctx;
+	struct entry_result result = { .entry = HAUL_NO_INDEX,
+				       .outcome = OUTCOME_FAILED,
+				       .code = (uint32_t)st.code,
+				       .changes = CHANGE_SURPLUS | CHANGE_DELETED };
+	struct job_entry je = {
+		.kind = kind, .outcome = OUTCOME_FAILED, .code = st, .failed_here = true, .changes = result.changes
+	};
+	char *told;
+
+	r->mirror_told++;
+	if (r->state != RECEIVER_RUNNING)
+		return;
+	told = told_path(path, kind);
+	if (!told) {
+		receiver_fail(r, HAUL_NO_MEMORY, NULL);
+		return;
+	}
+	je.path = told;
+	if (r->job->cb.on_entry)
+		r->job->cb.on_entry(r->job->ctx, &je);
+	result.detail = (struct text){ told, strnlen(told, MESSAGE_PATH_MAX) };
+	out_result(r, &result, told);
+}
+
+static void on_mirrored(void *ctx, const struct mirror_totals *totals, haul_status st, const struct haul_fault *fault)
+{
+	struct receiver *r = ctx;
+
+	r->mirror_runs = false;
+	r->totals.mirror = *totals;
+	if (haul_failed(st) && r->state == RECEIVER_RUNNING)
+		receiver_fail(r, st, fault);
+	receiver_check_end(r);
+}
+
+haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault)
+{
+	const struct receiver_mirror *asked = &r->cfg.mirror;
+	const struct mirror_config cfg = { .root_fd = r->cfg.root_fd,
+					   .scratch_dir = r->job->scratch_dir,
+					   .home = asked->home,
+					   .asked = asked->asked,
+					   .own = asked->own,
+					   .is_dry = r->job->flags & JOB_DRY_RUN,
+					   .main = r->job->mailbox,
+					   .ctx = r,
+					   .on_doomed = on_doomed,
+					   .on_end = on_mirrored };
+
+	if (asked->asked.rule == DELETE_NONE || r->cfg.root_fd < 0)
+		return HAUL_OK;
+	return mirror_new(&cfg, &r->mirror, fault);
+}
+
+/* Nothing but the directory that lands is announced. */
+static bool is_empty(const struct receiver *r)
+{
+	return r->announced <= (r->cfg.mirror.covers_root ? 0 : 1);
+}
+
+/* What was to replace something may not be there, and the medium is in doubt: the old has to stay. */
+void receiver_mirror_doubt(struct receiver *r, haul_status st)
+{
+	r->mirror_is_troubled |= st.code == HAUL_CODE_NO_SPACE || st.code == HAUL_CODE_IO;
+}
+
+bool receiver_mirror_holds(struct receiver *r)
+{
+	if (r->mirror && !r->mirror_began) {
+		r->mirror_began = r->mirror_runs = true;
+		mirror_run(r->mirror, &(struct mirror_doubts){ .is_empty = is_empty(r),
+							       .is_other = r->cfg.mirror.is_other_source,
+							       .is_troubled = r->mirror_is_troubled });
+	}
+	return r->mirror_runs;
+}
+
+void receiver_mirror_taken(struct receiver *r)
+{
+	if (!r->mirror_told || r->out.result_count)
+		return;
+	mirror_taken(r->mirror, r->mirror_told);
+	r->mirror_told = 0;
+}

@@ -246,7 +246,7 @@ void transfer_mirror_entry(struct transfer *t, const struct job_entry *e)
 
 static const char *why(const struct transfer *t, enum delete_refusal refusal)
 {
-	if (t->is_other_source)
+	if (t->is_other_source && refusal != DELETE_EMPTY_SOURCE)
 		return "the source lies on another file system than last time";
 	switch (refusal) {
 	case DELETE_TOO_MANY_HERE:
@@ -267,7 +267,7 @@ static const char *why(const struct transfer *t, enum delete_refusal refusal)
 
 static const char *cure(const struct transfer *t, const struct mirror_totals *m, char *ret_text, size_t cap)
 {
-	if (t->is_other_source) {
+	if (t->is_other_source && m->refusal != DELETE_EMPTY_SOURCE) {
 		(void)snprintf(ret_text, cap, "If it is the right one: the same command with --new-source");
 		return ret_text;
 	}
@@ -299,10 +299,11 @@ static void tell_refused(struct transfer *t, const struct mirror_totals *m)
 	haul_escape(raw, strlen(raw), shown, sizeof(shown));
 	if (m->surplus > t->doomed_count)
 		(void)snprintf(more, sizeof(more), " and more");
-	(void)snprintf(text, sizeof(text),
-		       "%s: %llu of %llu entries there are not in the source, and nothing was deleted, because %s (%s%s)",
-		       shown, (unsigned long long)m->surplus, (unsigned long long)m->there, why(t, m->refusal),
-		       t->doomed ? t->doomed : "", more);
+	(void)snprintf(
+	    text, sizeof(text),
+	    "%s: %llu of %llu entries there are not in the source, and nothing was deleted, because %s (%s%s)", shown,
+	    (unsigned long long)m->surplus, (unsigned long long)m->there, why(t, m->refusal),
+	    t->doomed ? t->doomed : "", more);
 	transfer_error(t, EXIT_CLASS_GUARD, HAUL_GUARD, text, cure(t, m, remedy, sizeof(remedy)));
 }
 

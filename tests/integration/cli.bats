@@ -11,11 +11,11 @@ setup() {
 }
 
 # Lists as the contract words them, each split into what this version has and what it refuses.
-VERBS_LATER="sync hash send receive pair discover jobs history retry report"
+VERBS_LATER="hash send receive pair discover jobs history retry report"
 IGNORED="a r l p t o g A X z h P W"
 LETTERS_BUILT="n v q c L i"
 LETTERS_LATER="u H S x D 0"
-OPTIONS_LATER="cached size-only ignore-times existing ignore-existing max-delete nest trash delete no-perms no-times
+OPTIONS_LATER="cached size-only ignore-times existing ignore-existing trash no-perms no-times
 	no-xattrs no-owner numeric-ids chown exclude include exclude-from include-from only explain-filter files-from
 	min-size max-size min-age max-age wait inplace plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
@@ -113,7 +113,7 @@ taken() {
 }
 
 @test "--json: the last line is done, also after a usage error" {
-	for args in "copy" "copy file nas:" "copy --nonsense" "nonsense" "sync a b" "verify a:x b:y" "copy --lanes=0 a nas:b"; do
+	for args in "copy" "copy file nas:" "copy --nonsense" "nonsense" "sync a b c" "verify a:x b:y" "copy --lanes=0 a nas:b"; do
 		# shellcheck disable=SC2086 # words
 		expect 1 haul --json $args
 		done_is exit 1 reasons '[1]' files_total 0 verified false durable false
@@ -263,7 +263,7 @@ haul_b_home() {
 	err_has HAUL_OPTION_LANES=many
 	HAUL_OPTION_LANES=many expect 1 haul copy --lanes 2 nas:file other:file
 	err_has "are both remote"
-	for name in DELETE MAX_DELETE YES DRY_RUN INPLACE NO_SYNC RESTART ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do
+	for name in MAX_DELETE YES DRY_RUN INPLACE NO_SYNC RESTART ON_CONFLICT EXCLUDE INCLUDE ONLY FILES_FROM PLAN RUN_PLAN; do
 		expect 1 env "HAUL_OPTION_$name=1" "$HAUL" copy file nas:inbox
 		err_has "HAUL_OPTION_$name is not taken from the environment"
 	done

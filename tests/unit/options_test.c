@@ -146,13 +146,11 @@ static void says_what_is_wrong(void **state)
 static void what_is_later_is_refused(void **state)
 {
 	(void)state;
-	check_refused("haul sync a b", "sync is not in this version", NULL);
 	check_refused("haul send a", "send is not in this version", NULL);
 	check_refused("haul copy --verify=disk a b", "--verify=disk is not in this version", NULL);
 	check_refused("haul copy --on-conflict number a b", "--on-conflict=number is not in this version", NULL);
 	check_refused("haul copy --exclude x a b", "--exclude is not in this version", NULL);
 	check_refused("haul copy -au a b", "-u is not in this version", NULL);
-	check_refused("haul id --max-delete=3", "--max-delete is not in this version", NULL);
 }
 
 /* Every entry of the table is either of this version or refused, whatever verb it stands with. */
@@ -221,7 +219,8 @@ static void check_environment_refused(char *variable, const char *what)
 static void the_environment_may_not_destroy_or_skip(void **state)
 {
 	(void)state;
-	check_environment_refused("HAUL_OPTION_DELETE=1", "HAUL_OPTION_DELETE is not taken from the environment");
+	check_environment_refused("HAUL_OPTION_MAX_DELETE=1",
+				  "HAUL_OPTION_MAX_DELETE is not taken from the environment");
 	check_environment_refused("HAUL_OPTION_DRY_RUN=1", "HAUL_OPTION_DRY_RUN is not taken from the environment");
 	check_environment_refused("HAUL_OPTION_NO_SYNC=1", "HAUL_OPTION_NO_SYNC is not taken from the environment");
 	check_environment_refused("HAUL_OPTION_EXCLUDE=x", "HAUL_OPTION_EXCLUDE is not taken from the environment");

@@ -171,8 +171,8 @@ void receiver_check_end(struct receiver *r)
 {
 	if (r->state == RECEIVER_STOPPING)
 		maybe_farewell(r);
-	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == 0 && !r->dir_ends &&
-	    r->lanes_ready && !receiver_mirror_holds(r) && receiver_out_is_empty(r)) {
+	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == r->held_count && !r->dir_ends &&
+	    r->lanes_ready && !receiver_mirror_holds(r) && !r->entries.count && receiver_out_is_empty(r)) {
 		r->state = RECEIVER_CLOSING;
 		lane_set_finish(&r->lanes);
 	}
@@ -373,6 +373,7 @@ haul_status receiver_new(const struct receiver_config *cfg, struct receiver **re
 	r->job = &r->cfg.job;
 	r->cpu_at_start_ms = process_cpu_ms();
 	list_init(&r->waiting);
+	list_init(&r->held);
 	list_init(&r->grants_due);
 	list_init(&r->haves_due);
 	set_up_lanes(r);

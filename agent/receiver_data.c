@@ -64,6 +64,9 @@ void receiver_on_looked(struct recv_entry *e)
 		list_push_back(&r->waiting, &e->link);
 		receiver_next_files(r);
 		return;
+	case VERDICT_HELD:
+		receiver_hold(e);
+		return;
 	case VERDICT_COMMIT:
 		e->phase = RECV_WAITING;
 		if (!e->node)

@@ -43,6 +43,48 @@ static void on_doomed(void *ctx, const char *path, enum entry_kind kind, haul_st
 	out_result(r, &result, told);
 }
 
+static void fail(struct recv_entry *e, haul_status st)
+{
+	e->outcome = OUTCOME_FAILED;
+	e->code = st;
+	e->failed_here = true;
+	receiver_result(e);
+}
+
+void receiver_hold(struct recv_entry *e)
+{
+	struct receiver *r = e->receiver;
+
+	if (r->held_count >= RECEIVER_HELD_MAX) {
+		fail(e, HAUL_WRONG_KIND); /* the next run finds the place free */
+		return;
+	}
+	list_push_back(&r->held, &e->link);
+	r->held_count++;
+}
+
+/* In canonical order, as they came: a directory before what is in it. */
+static void let_go(struct receiver *r, bool is_refused)
+{
+	struct list *link;
+
+	while (r->state == RECEIVER_RUNNING && (link = list_pop_front(&r->held))) {
+		struct recv_entry *e = list_item(link, struct recv_entry, link);
+
+		r->held_count--;
+		if (is_refused) {
+			fail(e, HAUL_GUARD);
+			continue;
+		}
+		e->was_held = true;
+		e->changes = 0;
+		if (e->node)
+			e->node->is_held = false;
+		r->in_threads++;
+		store_look(&r->store, e);
+	}
+}
+
 static void on_mirrored(void *ctx, const struct mirror_totals *totals, haul_status st, const struct haul_fault *fault)
 {
 	struct receiver *r = ctx;
@@ -51,6 +93,7 @@ static void on_mirrored(void *ctx, const struct mirror_totals *totals, haul_stat
 	r->totals.mirror = *totals;
 	if (haul_failed(st) && r->state == RECEIVER_RUNNING)
 		receiver_fail(r, st, fault);
+	let_go(r, totals->refusal != DELETE_ALLOWED);
 	receiver_check_end(r);
 }
 

@@ -19,7 +19,8 @@
 enum receiver_state { RECEIVER_RUNNING, RECEIVER_CLOSING, RECEIVER_AGREEING, RECEIVER_STOPPING, RECEIVER_ENDED };
 
 enum {
-	RECEIVER_REPAIRS_MAX = 3, /* times an entry's wrong leaves are asked for again */
+	RECEIVER_HELD_MAX = JOB_WINDOW_RECORDS / 2, /* they give no credit back */
+	RECEIVER_REPAIRS_MAX = 3,                   /* times an entry's wrong leaves are asked for again */
 	RECEIVER_PATH_BYTES_MAX =
 	    256 * 1024 * 1024, /* of entries in work: deep in a tree, a short record is a long path */
 };
@@ -59,10 +60,12 @@ struct receiver {
 	struct mirror *mirror; /* of a sync; else NULL */
 	bool mirror_began, mirror_runs;
 	bool mirror_is_troubled; /* something could not be written */
-	size_t mirror_told;      /* of its calls, not yet off our hands */
-	struct list waiting;     /* big files whose turn has not come */
-	unsigned modes_told;     /* --explain: what has been said, see explain_mode() */
-	bool clones_told;        /* --explain: that files are cloned */
+	struct list held;        /* until the mirror is done */
+	size_t held_count;
+	size_t mirror_told;  /* of its calls, not yet off our hands */
+	struct list waiting; /* big files whose turn has not come */
+	unsigned modes_told; /* --explain: what has been said, see explain_mode() */
+	bool clones_told;    /* --explain: that files are cloned */
 	unsigned open_files;
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
@@ -124,6 +127,7 @@ haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault); 
 /* Everything else is done: whether the end has to wait for deletions, which begin with the first call. */
 bool receiver_mirror_holds(struct receiver *r);
 void receiver_mirror_doubt(struct receiver *r, haul_status st); /* an entry has failed at this end */
+void receiver_hold(struct recv_entry *e);                       /* until what stands in its way is gone */
 void receiver_mirror_taken(struct receiver *r);                 /* results have been flushed */
 
 /* receiver_finish.c */

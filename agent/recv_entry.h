@@ -28,6 +28,7 @@ enum recv_verdict {
 	VERDICT_BIG,     /* content, in blocks */
 	VERDICT_DIGESTS, /* compare leaf digests first */
 	VERDICT_COMMIT,  /* no content: link, metadata, directory */
+	VERDICT_HELD,    /* a sync: until what stands in its way is deleted, then it is looked at again */
 };
 
 enum commit_kind {
@@ -65,6 +66,7 @@ struct dir_node {
 	bool is_told;             /* what of it is left out has been named */
 	/* the store thread's */
 	bool is_missing;    /* not there: dry run and verify */
+	bool is_held;       /* so is everything in it */
 	haul_status broken; /* could not be made: so nothing in it can arrive */
 	bool was_made;
 	bool is_fresh;      /* made by us or meanwhile by another job: its name may not be on the medium yet */
@@ -98,6 +100,7 @@ struct recv_entry {
 	enum commit_kind commit;
 	struct entry_facts seen; /* what is there */
 	bool has_seen;
+	bool was_held;
 	bool may_replace;
 	bool may_set_meta; /* DIGESTS: mode and times, if the content proves equal */
 	/* data */

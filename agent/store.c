@@ -70,6 +70,17 @@ static bool may_create(const struct store *s, struct recv_entry *e)
 	return false;
 }
 
+/* A sync: what stands in the way goes with what is surplus, by the same guards. */
+static bool is_held(const struct store *s, struct recv_entry *e)
+{
+	if (!s->cfg.mirror || e->was_held || !may(s, RIGHT_DELETE) || !store_note_in_the_way(s, e))
+		return false;
+	e->verdict = VERDICT_HELD;
+	if (e->node)
+		e->node->is_held = true;
+	return true;
+}
+
 /* What is there has to go. A directory never goes for a file, nor a file for a directory. */
 static bool may_replace(const struct store *s, struct recv_entry *e)
 {
@@ -77,7 +88,8 @@ static bool may_replace(const struct store *s, struct recv_entry *e)
 	if (e->seen.kind != e->facts.kind)
 		e->changes |= CHANGE_KIND;
 	if (e->seen.kind == ENTRY_DIRECTORY) {
-		verdict_failed(e, HAUL_IS_DIRECTORY);
+		if (!is_held(s, e))
+			verdict_failed(e, HAUL_IS_DIRECTORY);
 		return false;
 	}
 	if (!may(s, RIGHT_OVERWRITE)) {
@@ -141,6 +153,8 @@ static void look_directory(struct store *s, struct recv_entry *e)
 		return;
 	}
 	if (e->seen.kind != ENTRY_DIRECTORY) {
+		if (is_held(s, e))
+			return;
 		verdict_failed(e, e->seen.kind == ENTRY_LINK ? HAUL_LINK_IN_PATH : HAUL_WRONG_KIND);
 		e->node->broken = HAUL_NOT_DIRECTORY;
 		return;
@@ -273,6 +287,9 @@ static haul_status see(const struct store *s, struct recv_entry *e)
 {
 	haul_status st = HAUL_NOT_FOUND;
 
+	e->has_seen = false;
+	if (e->was_held && is_dry(s))
+		return HAUL_OK; /* what stands there would be gone */
 	if (s->cfg.place && !e->dir->is_missing)
 		st = place_stat(s->cfg.place, e->path, &e->seen);
 	e->has_seen = haul_ok(st);
@@ -317,8 +334,14 @@ static void look(struct store *s, struct recv_entry *e)
 		look_probe(s, e);
 		return;
 	}
-	if (s->cfg.mirror)
+	if (s->cfg.mirror && !e->was_held)
 		e->dir->has_lost_names |= !store_note_name(e);
+	if (e->dir->is_held) {
+		e->verdict = VERDICT_HELD;
+		if (e->node)
+			e->node->is_held = true;
+		return;
+	}
 	if (haul_failed(e->dir->broken)) {
 		verdict_failed(e, e->dir->broken);
 		if (e->node)
@@ -336,9 +359,9 @@ static void look(struct store *s, struct recv_entry *e)
 		store_verify_look(s, e);
 		return;
 	}
-	if (s->cfg.mirror && e->has_seen)
-		mirror_saw(s->cfg.mirror);
 	look_copy(s, e);
+	if (s->cfg.mirror && !e->was_held && e->has_seen && e->verdict != VERDICT_HELD)
+		mirror_saw(s->cfg.mirror);
 }
 
 static void deliver_looked(struct mail *m, void *ctx)

@@ -45,6 +45,16 @@ bool store_note_name(const struct recv_entry *e)
 	return note_name(e->dir, last_name(e->path));
 }
 
+bool store_note_in_the_way(const struct store *s, const struct recv_entry *e)
+{
+	const char *name = last_name(e->path);
+
+	if (mirror_protects(name))
+		return false;
+	mirror_note(s->cfg.mirror, e->dir->path, name, &e->seen, false);
+	return true;
+}
+
 /* ---- the end of a directory ---- */
 
 struct dir_end {
@@ -146,7 +156,7 @@ static void find_surplus(struct store *s, struct dir_end *end)
 	int fd = -1;
 	DIR *dir;
 
-	if (end->dir->is_missing || haul_failed(end->dir->broken))
+	if (end->dir->is_missing || end->dir->is_held || haul_failed(end->dir->broken))
 		return;
 	if (end->dir->has_lost_names) {
 		end->status = HAUL_NO_MEMORY;

@@ -349,6 +349,8 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		return;
 	}
 	/* Without a code: verify tells a difference so; from a copy it is a failure all the same. */
+	if (e->outcome == OUTCOME_FAILED && e->code.code == HAUL_CODE_GUARD && transfer_is_sync(t))
+		return; /* what stands in its way stays with all else: one line says so */
 	if (e->outcome == OUTCOME_FAILED && (haul_failed(e->code) || t->req->verb == TRANSFER_COPY)) {
 		t->files_told += e->kind == ENTRY_FILE;
 		tell_failed(t, e);

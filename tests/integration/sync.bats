@@ -216,3 +216,31 @@ same() { "$TREECMP" "$1" "$2"; }
 	expect 0 haul sync --max-delete=none src/ nas:inbox/p
 	same src "$SHARE/p"
 }
+
+@test "sync: what has become another kind is exchanged, directories for files and files for directories" {
+	pair mirror
+	for dst in dst nas:inbox/p; do
+		rm -rf src
+		tree src 30
+		mkdir -p src/was_dir/sub src/to_link
+		echo 1 >src/was_dir/sub/1
+		echo 2 >src/was_file
+		echo 3 >src/to_link/3
+		expect 0 haul sync src/ "$dst"
+		rm -r src/was_dir src/was_file src/to_link
+		echo now >src/was_dir
+		mkdir -p src/was_file/a/b
+		echo deep >src/was_file/a/b/c
+		head -c 3000000 /dev/urandom >src/was_file/big
+		ln -s one src/to_link
+		expect 0 haul sync -n src/ "$dst"
+		out_has "*deleting   was_dir/" "*deleting   was_file" "was_file/a/b/c" "*deleting   to_link/"
+		expect 9 haul sync --max-delete=5 src/ "$dst"
+		err_has "6 of "
+		expect 0 haul sync --json --max-delete=6 src/ "$dst"
+		done_is exit 0 entries_deleted 6 files_failed 0
+		expect 0 haul sync --json src/ "$dst"
+		done_is entries_deleted 0 files_sent 0
+		[ "$dst" = dst ] && same src dst || same src "$SHARE/p"
+	done
+}

@@ -243,7 +243,8 @@ static void answer_in_share(struct serve_ask *a, const struct serve_offer *o)
 	}
 	if (a->type == MSG_LOOKUP) {
 		serve_look_up(a, o, fd);
-		measure(fd, &a->answer.found.free_bytes, &total);
+		if (a->answer.type == MSG_FOUND)
+			measure(fd, &a->answer.found.free_bytes, &total);
 	} else if (a->wants_partials) {
 		serve_list_partials(a, o, fd);
 	} else {

@@ -74,8 +74,13 @@ static bool copy_sources(struct session_job *j)
 	if (!j->source_specs || !j->sources)
 		return false;
 	for (size_t i = 0; i < j->m.source_count; i++) {
-		j->source_specs[i] = from[i];
-		if (!copy_text(&j->source_specs[i].path) || !copy_text(&j->source_specs[i].landing))
+		struct job_source *to = &j->source_specs[i];
+		bool has_path, has_landing;
+
+		*to = from[i];
+		has_path = copy_text(&to->path); /* both in any case: neither is borrowed when it is freed */
+		has_landing = copy_text(&to->landing);
+		if (!has_path || !has_landing)
 			return false;
 	}
 	j->m.sources = j->source_specs;

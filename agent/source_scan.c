@@ -44,6 +44,19 @@ static haul_status copy_item(const struct scan_item *from, struct scanned *to)
 	return st;
 }
 
+/* What could be copied in part alone is not in the batch. */
+static haul_status add_item(struct scan_batch *b, const struct scan_item *item)
+{
+	struct scanned *to = &b->items[b->count];
+	haul_status st = copy_item(item, to);
+
+	if (haul_ok(st))
+		b->count++;
+	else
+		scanned_clear(to);
+	return st;
+}
+
 static void fill(struct source_scan *s, struct scan_batch *b)
 {
 	struct scan_item item;
@@ -56,7 +69,7 @@ static void fill(struct source_scan *s, struct scan_batch *b)
 		if (haul_failed(b->status) || item.event == SCAN_END)
 			b->is_last = true;
 		else
-			b->status = copy_item(&item, &b->items[b->count++]);
+			b->status = add_item(b, &item);
 		if (haul_failed(b->status))
 			b->is_last = true;
 	}

@@ -76,8 +76,10 @@ static bool look_local_destination(struct transfer *t)
 	struct entry_facts facts;
 
 	t->local_destination = strdup(spec->path);
-	if (!t->local_destination)
+	if (!t->local_destination) {
+		transfer_error(t, EXIT_CLASS_BUG, HAUL_NO_MEMORY, "out of memory", NULL);
 		return false;
+	}
 	t->destination =
 	    (struct landing_place){ .text = spec->text, .path = t->local_destination, .has_slash = spec->has_slash };
 	if (haul_ok(local_place_target(spec->path, &facts))) {

@@ -135,16 +135,22 @@ static haul_status open_key(int dir_fd, struct identity *identity, struct haul_f
 	return make_key(dir_fd, identity, fault);
 }
 
-/* Whether the certificate read is of our key. */
-static bool load_certificate(int dir_fd, struct identity *identity)
+/* HAUL_BAD_VALUE: there is none of our key, so that it is to be made. A lack of memory says nothing about it. */
+static haul_status load_certificate(int dir_fd, struct identity *identity, struct haul_fault *fault)
 {
 	char pem[PEM_BYTES_MAX + 1];
+	haul_status st;
+	int ret;
 
 	if (haul_failed(read_pem(dir_fd, CERTIFICATE_NAME, S_IWGRP | S_IWOTH, pem, NULL)))
-		return false;
-	return mbedtls_x509_crt_parse(&identity->certificate, (const unsigned char *)pem, strlen(pem) + 1) == 0 &&
-	       !identity->certificate.next &&
-	       mbedtls_pk_check_pair(&identity->certificate.pk, &identity->key, crypto_random, NULL) == 0;
+		return HAUL_BAD_VALUE;
+	ret = mbedtls_x509_crt_parse(&identity->certificate, (const unsigned char *)pem, strlen(pem) + 1);
+	if (!ret && !identity->certificate.next)
+		ret = mbedtls_pk_check_pair(&identity->certificate.pk, &identity->key, crypto_random, NULL);
+	if (!ret && !identity->certificate.next)
+		return HAUL_OK;
+	st = crypto_failed(ret, fault, "read " CERTIFICATE_NAME);
+	return st.code == HAUL_CODE_NO_MEMORY ? st : HAUL_BAD_VALUE;
 }
 
 static haul_status open_certificate(int dir_fd, struct identity *identity, struct haul_fault *fault)
@@ -153,8 +159,9 @@ static haul_status open_certificate(int dir_fd, struct identity *identity, struc
 	haul_status st;
 	int ret;
 
-	if (load_certificate(dir_fd, identity))
-		return HAUL_OK;
+	st = load_certificate(dir_fd, identity, fault);
+	if (haul_ok(st) || st.code == HAUL_CODE_NO_MEMORY)
+		return st;
 	mbedtls_x509_crt_free(&identity->certificate);
 	mbedtls_x509_crt_init(&identity->certificate);
 	st = certificate_make(&identity->key, pem, fault);

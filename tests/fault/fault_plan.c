@@ -2,6 +2,7 @@
 #include "tests/fault/fault_plan.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -59,9 +60,11 @@ static void read_deed(const char *text)
 		{ "kill-before", DEED_KILL_BEFORE, 0 },
 		{ "kill-after", DEED_KILL_AFTER, 0 },
 		{ "short", DEED_SHORT, 0 },
+		{ "abort", DEED_ABORT, 0 },
 		{ "ENOSPC", DEED_ERRNO, ENOSPC },
 		{ "EDQUOT", DEED_ERRNO, EDQUOT },
 		{ "EIO", DEED_ERRNO, EIO },
+		{ "ECONNRESET", DEED_ERRNO, ECONNRESET },
 		{ "EINTR", DEED_ERRNO, EINTR },
 		{ "ENOMEM", DEED_ERRNO, ENOMEM },
 	};
@@ -88,6 +91,15 @@ __attribute__((constructor)) static void read_plan(void)
 	fault_plan.is_ready = true;
 }
 
+/* On stderr, for addr2line; and the end, with a core where the process may leave one. */
+static _Noreturn void say_where(void)
+{
+	void *frames[64];
+
+	backtrace_symbols_fd(frames, backtrace(frames, sizeof(frames) / sizeof(frames[0])), STDERR_FILENO);
+	abort();
+}
+
 enum fault_deed fault_turn(enum fault_kind kind)
 {
 	if (!fault_plan.is_ready || !(fault_plan.kinds & kind))
@@ -95,6 +107,8 @@ enum fault_deed fault_turn(enum fault_kind kind)
 	if (atomic_fetch_add(&count->calls, 1) + 1 != fault_plan.at)
 		return DEED_NONE;
 	atomic_store(&count->hits, 1);
+	if (fault_plan.deed == DEED_ABORT)
+		say_where();
 	return fault_plan.deed;
 }
 

@@ -4,9 +4,12 @@
  *     HAUL_FAULT_KINDS   which calls count: any of disk, read, net, memory, with commas between them
  *     HAUL_FAULT_ROOT    directories, with colons between them: disk and read count below these alone
  *     HAUL_FAULT_AT      the call that is hit, from 1; 0 or nothing: calls are only counted
- *     HAUL_FAULT_DEED    kill-before, kill-after, short, or the name of an errno
- *     HAUL_FAULT_COUNT   a file of 16 bytes that says, also after a kill, how many calls there were and whether one was
- * hit HAUL_FAULT_LOG     a file for the recorder; what was written goes to the same name with .data behind it
+ *     HAUL_FAULT_DEED    kill-before, kill-after, short, or the name of an errno; abort, to see on
+ *                        stderr where a call comes from
+ *     HAUL_FAULT_COUNT   a file of 16 bytes that says, also after a kill, how many calls there were and whether
+ *                        one was hit
+ *     HAUL_FAULT_LOG     a file for the recorder; what was written goes to the same name with .data behind it
+ *     HAUL_FAULT_SPARED  FROM-TO, addresses of the program's own: what asks for memory from there is not counted
  *     HAUL_FAULT_SYNC_MS how long a sync takes in addition: who does not wait for it is found out
  *
  * One call is hit, once. Nothing here allocates, and it calls the kernel itself: it stands below malloc and the wrapped
@@ -22,7 +25,7 @@
 
 enum fault_kind { FAULT_DISK = 1, FAULT_READ = 2, FAULT_NET = 4, FAULT_MEMORY = 8 };
 
-enum fault_deed { DEED_NONE, DEED_KILL_BEFORE, DEED_KILL_AFTER, DEED_SHORT, DEED_ERRNO };
+enum fault_deed { DEED_NONE, DEED_KILL_BEFORE, DEED_KILL_AFTER, DEED_SHORT, DEED_ABORT, DEED_ERRNO };
 
 struct fault_plan {
 	unsigned kinds; /* of enum fault_kind */

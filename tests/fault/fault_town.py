@@ -31,17 +31,44 @@ def read_count(path):
         return 0, 0
 
 
+def functions_of(*files):
+    """(address, name) of each, in the order of addresses."""
+    for file in files:
+        listed = subprocess.run(["nm", "-n", file], capture_output=True, text=True, check=True).stdout
+        for fields in map(str.split, listed.splitlines()):
+            if len(fields) == 3 and fields[1] in "tTW":
+                yield int(fields[0], 16), fields[2]
+
+
+def part_of(program, libraries, must_have):
+    """FROM-TO, in hexadecimal: where in the program these static libraries lie, the longest run of their functions."""
+    names, runs, run = {name for _, name in functions_of(*libraries)}, [], []
+    for address, name in functions_of(program):
+        if name in names:
+            run.append((address, name))
+        elif run:
+            runs.append((run, address))
+            run = []
+    run, end = max(runs, key=lambda one: one[1] - one[0][0][0])
+    if not must_have <= {name for _, name in run}:
+        raise Wrong(f"where {libraries} lie in {program} is not known")
+    return f"{run[0][0]:x}-{end:x}"
+
+
 class Plan:
     """What befalls one process; see fault_plan.h."""
 
-    def __init__(self, kinds, root, at=0, deed="", log=None, sync_ms=0):
+    def __init__(self, kinds, root, at=0, deed="", log=None, sync_ms=0, spared=""):
         self.kinds, self.root, self.at, self.deed, self.log, self.sync_ms = kinds, root, at, deed, log, sync_ms
+        self.spared = spared  # FROM-TO: a part of the program whose requests for memory do not count
 
     def environment(self, tools, sanitized, count):
         library = "libhaul_fault_memory.so" if self.kinds == "memory" else "libhaul_fault_calls.so"
         env = {"LD_PRELOAD": os.path.join(tools, library), "HAUL_FAULT_KINDS": self.kinds, "HAUL_FAULT_ROOT": self.root,
                "HAUL_FAULT_AT": str(self.at), "HAUL_FAULT_DEED": self.deed, "HAUL_FAULT_COUNT": count,
                "HAUL_FAULT_SYNC_MS": str(self.sync_ms)}
+        if self.spared:
+            env["HAUL_FAULT_SPARED"] = self.spared
         if self.log:
             env["HAUL_FAULT_LOG"] = self.log
         if sanitized:
@@ -54,7 +81,7 @@ class Town:
     """Homes, a share and one agent at a time, all below one directory."""
 
     def __init__(self, work, build, tools):
-        self.work, self.bin, self.tools = work, os.path.join(build, "bin"), tools
+        self.work, self.build, self.bin, self.tools = work, build, os.path.join(build, "bin"), tools
         self.a, self.b, self.share = (os.path.join(work, name) for name in ("a", "b", "share"))
         self.agent, self.port, self.plan_number = None, 0, 0
         os.makedirs(self.share)

@@ -58,6 +58,21 @@ static void report_named(struct commit *c, haul_status st)
 	c->named_count = 0;
 }
 
+/* What the entry gets. What of it is lost has to be added to e->lost. */
+static struct place_meta meta_of(const struct recv_entry *e)
+{
+	return (struct place_meta){ .facts = &e->facts, .attributes = e->attributes, .kinds = e->attribute_kinds };
+}
+
+static haul_status finish_file(const struct commit *c, struct recv_entry *e)
+{
+	struct place_meta meta = meta_of(e);
+	haul_status st = partial_finish(&e->partial, &meta, !c->cfg.no_sync, NULL);
+
+	e->lost |= meta.lost;
+	return st;
+}
+
 /* Before the names: contents to the medium, and with them the names of the group before. */
 static void finish_contents(struct commit *c)
 {
@@ -72,7 +87,7 @@ static void finish_contents(struct commit *c)
 		haul_status st = HAUL_OK;
 
 		if (e->commit == COMMIT_BIG || (e->commit == COMMIT_PROBE && e->partial.name[0]))
-			st = partial_finish(&e->partial, &e->facts, !c->cfg.no_sync, NULL);
+			st = finish_file(c, e);
 		else if (e->commit == COMMIT_SMALL)
 			st = all;
 		if (haul_failed(st))
@@ -80,18 +95,18 @@ static void finish_contents(struct commit *c)
 	}
 }
 
-static haul_status finish_directory(struct commit *c, const struct recv_entry *e)
+static haul_status finish_directory(struct commit *c, const struct recv_entry *e, struct place_meta *meta)
 {
-	struct entry_facts meta = e->facts;
+	struct entry_facts old = { .mtime = e->seen.mtime };
 
 	if (!e->node->was_made && !e->may_replace) {
 		/* Not ours to change: only what we opened up is put back. */
 		if (!e->node->was_opened_up)
 			return HAUL_OK;
-		meta.mode = e->node->old_mode;
-		meta.mtime = e->seen.mtime;
+		old.mode = e->node->old_mode;
+		*meta = (struct place_meta){ .facts = &old };
 	}
-	return place_finish_directory(c->cfg.place, e->path, &meta, false);
+	return place_finish_directory(c->cfg.place, e->path, meta, false);
 }
 
 /* Rights may have been taken away while the content came. */
@@ -138,22 +153,20 @@ static void discard(struct recv_entry *e)
 		partial_discard(&e->partial);
 }
 
-static haul_status give_name(struct commit *c, struct recv_entry *e)
+static haul_status do_commit(struct commit *c, struct recv_entry *e, struct place_meta *meta)
 {
 	enum publish_rule rule = e->may_replace ? PUBLISH_REPLACE : PUBLISH_NO_REPLACE;
 
-	if (!still_may(c, e))
-		return HAUL_NO_RIGHT;
 	switch (e->commit) {
 	case COMMIT_SMALL:
 	case COMMIT_BIG:
 		return partial_publish(c->cfg.place, &e->partial, e->path, rule);
 	case COMMIT_LINK:
-		return place_make_link(c->cfg.place, e->path, e->link_target, &e->facts, rule);
+		return place_make_link(c->cfg.place, e->path, e->link_target, meta, rule);
 	case COMMIT_DIRECTORY:
-		return finish_directory(c, e);
+		return finish_directory(c, e, meta);
 	case COMMIT_META:
-		return place_set_meta(c->cfg.place, e->path, &e->seen, &e->facts);
+		return place_set_meta(c->cfg.place, e->path, &e->seen, meta);
 	case COMMIT_DISCARD:
 		discard(e);
 		return HAUL_OK;
@@ -162,6 +175,15 @@ static haul_status give_name(struct commit *c, struct recv_entry *e)
 		return HAUL_OK;
 	}
 	return HAUL_BUG;
+}
+
+static haul_status give_name(struct commit *c, struct recv_entry *e)
+{
+	struct place_meta meta = meta_of(e);
+	haul_status st = still_may(c, e) ? do_commit(c, e, &meta) : HAUL_NO_RIGHT;
+
+	e->lost |= meta.lost;
+	return st;
 }
 
 static void give_names(struct commit *c)

@@ -23,11 +23,13 @@ struct grant {
 	enum grant_mode mode;
 	uint64_t size; /* of the file, as announced */
 	uint64_t first_leaf, end_leaf;
-	struct disk_file *file;  /* WRITE, DIGESTS, BYTES: held */
-	struct place *place;     /* SMALL: held */
-	const char *path;        /* SMALL: below the place's root; held */
-	struct entry_facts meta; /* SMALL: what the file gets */
-	uint32_t holders;        /* bit n: lane n has not released it; the main loop's */
+	struct disk_file *file;              /* WRITE, DIGESTS, BYTES: held */
+	struct place *place;                 /* SMALL: held */
+	const char *path;                    /* SMALL: below the place's root; held */
+	struct entry_facts meta;             /* SMALL: what the file gets, with the two below */
+	const struct attributes *attributes; /* SMALL: held */
+	unsigned attribute_kinds;
+	uint32_t holders; /* bit n: lane n has not released it; the main loop's */
 };
 
 #endif

@@ -23,6 +23,7 @@ struct job_entry {
 	haul_status code; /* why it failed; HAUL_OK otherwise */
 	bool failed_here; /* the failure was seen on this side */
 	uint32_t changes; /* enum change_bits */
+	uint32_t lost;    /* enum entry_lost: of its metadata, although the entry is there */
 	bool has_offset;
 	uint64_t offset;
 	bool is_cloned;     /* it shares its source's extents; nobody has read it */
@@ -111,9 +112,10 @@ struct job_config {
 	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
 	const char *scratch_dir;    /* held */
 	enum direct_mode direct;
-	enum policy_order order; /* sender: of files within the window */
-	uint64_t run_bytes;      /* sender: of one kind before the other has its turn; 0: a block each */
-	struct job_probe probe;  /* verb JOB_PROBE */
+	enum policy_order order;  /* sender: of files within the window */
+	uint64_t run_bytes;       /* sender: of one kind before the other has its turn; 0: a block each */
+	struct job_probe probe;   /* verb JOB_PROBE */
+	unsigned attribute_kinds; /* sender: enum attribute_kind of what it reads and announces */
 	struct job_callbacks cb;
 	void *ctx;
 };

@@ -51,6 +51,7 @@ struct lane_pack_entry {
 	haul_status status;
 	int os_errno;
 	struct haul_digest digest;
+	uint32_t lost;          /* receiver: enum entry_lost */
 	struct partial partial; /* receiver: the file under its private name */
 };
 

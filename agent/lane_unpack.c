@@ -10,17 +10,20 @@ static void make_small(struct recv_block *b, unsigned i, const uint8_t **at)
 	struct lane_pack_entry *e = &b->report->items[i];
 	const uint8_t *data = *at;
 	struct haul_digest digest;
+	struct place_meta meta;
 	struct grant *g;
 
 	*at += e->bytes;
 	if (!b->items[i])
 		return;
 	g = b->items[i]->grant;
+	meta = (struct place_meta){ .facts = &g->meta, .attributes = g->attributes, .kinds = g->attribute_kinds };
 	leaf_digest(data, (size_t)e->bytes, &digest);
 	if (digest_equal(&digest, &e->digest))
-		e->status = partial_create_small(g->place, g->path, data, (size_t)e->bytes, &g->meta, &e->partial);
+		e->status = partial_create_small(g->place, g->path, data, (size_t)e->bytes, &meta, &e->partial);
 	else
 		e->status = HAUL_CORRUPT;
+	e->lost = meta.lost;
 }
 
 static void unpack_in_pool(uv_work_t *work)

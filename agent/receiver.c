@@ -390,11 +390,12 @@ haul_status receiver_new(const struct receiver_config *cfg, struct receiver **re
 /* A directory that was opened up for a job that did not come to its end. */
 static void put_back_mode(struct receiver *r, const struct recv_entry *e)
 {
-	struct entry_facts meta = { .mtime.nsec = PARTIAL_KEEP_TIME };
+	struct entry_facts old = { .mtime.nsec = PARTIAL_KEEP_TIME };
+	struct place_meta meta = { .facts = &old };
 
 	if (!e->node || !e->node->was_opened_up)
 		return;
-	meta.mode = e->node->old_mode;
+	old.mode = e->node->old_mode;
 	if (haul_failed(place_finish_directory(r->place, e->path, &meta, false)))
 		haul_log(HAUL_LOG_WARNING, "a directory keeps the write permission it was given for a job");
 }

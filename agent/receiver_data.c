@@ -178,7 +178,9 @@ static struct grant *make_grant(struct recv_entry *e)
 			     .file = e->verdict == VERDICT_BIG ? &e->partial.file : &e->old,
 			     .place = e->receiver->place,
 			     .path = e->path,
-			     .meta = e->facts };
+			     .meta = e->facts,
+			     .attributes = e->attributes,
+			     .attribute_kinds = e->attribute_kinds };
 	if (g->mode == GRANT_BYTES) {
 		g->first_leaf = e->first_bad;
 		g->end_leaf = e->first_bad + 1;
@@ -404,6 +406,7 @@ static void small_written(struct receiver *r, struct lane_pack_entry *item)
 	if (haul_ok(item->status)) {
 		r->small_due--;
 		e->partial = item->partial;
+		e->lost |= item->lost;
 		e->root = item->digest;
 		e->has_root = true;
 		release(e, AFTER_COMMIT);

@@ -101,7 +101,7 @@ static void after_compare(struct recv_entry *e)
 {
 	close_old(e);
 	if (e->receiver->job->verb == JOB_COPY && !(e->receiver->job->flags & JOB_DRY_RUN) &&
-	    e->outcome != OUTCOME_FAILED && e->changes & (CHANGE_MODE | CHANGE_TIME) && e->may_set_meta)
+	    e->outcome != OUTCOME_FAILED && e->changes & CHANGE_META && e->may_set_meta)
 		receiver_commit(e, COMMIT_META);
 	else
 		receiver_result(e);
@@ -181,6 +181,7 @@ static void tell(struct receiver *r, const struct recv_entry *e)
 				      .code = e->code,
 				      .failed_here = e->failed_here,
 				      .changes = e->changes,
+				      .lost = e->lost,
 				      .has_offset = e->has_offset,
 				      .offset = e->offset };
 	struct entry_result result = { .entry = e->index,
@@ -189,7 +190,8 @@ static void tell(struct receiver *r, const struct recv_entry *e)
 				       .code = (uint32_t)e->code.code,
 				       .changes = e->changes,
 				       .offset = e->offset,
-				       .root = e->root };
+				       .root = e->root,
+				       .lost = e->lost };
 
 	if (e->is_committed)
 		result.flags |= RESULT_COMMITTED;
@@ -200,6 +202,16 @@ static void tell(struct receiver *r, const struct recv_entry *e)
 	out_result(r, &result, NULL);
 	if (r->job->cb.on_entry)
 		r->job->cb.on_entry(r->job->ctx, &je);
+}
+
+/* What they took of the credit, unless it came back at once. */
+static void give_back_attributes(struct recv_entry *e)
+{
+	if (!e->attributes)
+		return;
+	e->receiver->attribute_bytes -= e->attributes->bytes;
+	if (e->facts.kind != ENTRY_DIRECTORY)
+		e->receiver->out.credit_bytes += e->attributes->bytes;
 }
 
 void receiver_result(struct recv_entry *e)
@@ -219,6 +231,7 @@ void receiver_result(struct recv_entry *e)
 	close_slot(e);
 	tell(r, e);
 	r->out.credit_records++;
+	give_back_attributes(e);
 	(void)index_map_remove(&r->entries, e->index);
 	if (e->node)
 		e->node->entry = NULL;

@@ -40,6 +40,7 @@ void recv_entry_free(struct recv_entry *e)
 		e->receiver->path_bytes -= strlen(e->path);
 	free(e->path);
 	free(e->link_target);
+	free(e->attributes);
 	free(e);
 }
 
@@ -112,8 +113,30 @@ static uint32_t mode_to_keep(const struct receiver *r, const struct manifest_ent
 	return (me->kind == ENTRY_DIRECTORY ? me->mode & 01777 : me->mode & 0777) & ~mask;
 }
 
+/* The credit of a directory's comes back at once, since it may wait for what is announced after it; so they are
+ * counted. */
+static haul_status take_attributes(struct recv_entry *e, const struct manifest_entry *me)
+{
+	struct receiver *r = e->receiver;
+	size_t bytes = attributes_bytes(me->attributes, me->attribute_count);
+
+	if (r->job->flags & JOB_NO_ATTRIBUTES)
+		return HAUL_OK;
+	e->is_read_by_root = me->flags & ENTRY_ATTRIBUTES_OF_ROOT;
+	if (me->flags & ENTRY_ATTRIBUTES_LEFT_OUT)
+		e->lost |= LOST_ATTRIBUTES_SOURCE;
+	if (bytes && me->kind == ENTRY_DIRECTORY && r->attribute_bytes + bytes > RECEIVER_ATTRIBUTE_BYTES_MAX) {
+		e->lost |= LOST_ATTRIBUTES_ROOM;
+		return HAUL_OK;
+	}
+	r->attribute_bytes += bytes;
+	return attributes_copy(me->attributes, me->attribute_count, &e->attributes);
+}
+
 static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry *me)
 {
+	haul_status st;
+
 	e->index = me->index;
 	e->old.fd = -1;
 	e->first_bad = UINT64_MAX;
@@ -132,8 +155,9 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 	e->receiver->path_bytes += strlen(e->path);
 	if (e->receiver->path_bytes > RECEIVER_PATH_BYTES_MAX)
 		return HAUL_NO_MEMORY;
-	if (me->kind != ENTRY_LINK)
-		return HAUL_OK;
+	st = take_attributes(e, me);
+	if (haul_failed(st) || me->kind != ENTRY_LINK)
+		return st;
 	e->link_target = strndup(me->link_target.at, me->link_target.len);
 	e->link_target_len = me->link_target.len;
 	return e->link_target ? HAUL_OK : HAUL_NO_MEMORY;
@@ -326,6 +350,14 @@ void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st,
 		receiver_check_end(r); /* this may be the last thing that the end waited for */
 }
 
+/* Of a file's attributes the credit comes back with its result: what is held of them is bounded so. */
+static size_t attribute_bytes_held(const struct receiver *r, const struct manifest_record *rec)
+{
+	if (rec->type != RECORD_ENTRY || rec->entry.kind == ENTRY_DIRECTORY || r->job->flags & JOB_NO_ATTRIBUTES)
+		return 0;
+	return attributes_bytes(rec->entry.attributes, rec->entry.attribute_count);
+}
+
 void receiver_manifest(struct receiver *r, const struct msg_manifest *m)
 {
 	struct haul_fault fault = { 0 };
@@ -334,7 +366,7 @@ void receiver_manifest(struct receiver *r, const struct msg_manifest *m)
 	for (size_t i = 0; i < m->record_count && haul_ok(st); i++) {
 		const struct manifest_record *rec = &m->records[i];
 
-		r->out.credit_bytes += manifest_record_bytes_max(rec);
+		r->out.credit_bytes += manifest_record_bytes_max(rec) - attribute_bytes_held(r, rec);
 		st = on_record(r, rec);
 	}
 	if (haul_failed(st))

@@ -23,6 +23,7 @@ enum {
 	RECEIVER_REPAIRS_MAX = 3,                   /* times an entry's wrong leaves are asked for again */
 	RECEIVER_PATH_BYTES_MAX =
 	    256 * 1024 * 1024, /* of entries in work: deep in a tree, a short record is a long path */
+	RECEIVER_ATTRIBUTE_BYTES_MAX = 64 * 1024 * 1024, /* of all entries in work, when a directory comes */
 };
 
 /* What goes out with the next turn of the loop. Arrays grow with the window and no further. */
@@ -52,6 +53,7 @@ struct receiver {
 	bool lanes_ready;
 	struct index_map entries;    /* index -> recv_entry, until the result */
 	uint64_t path_bytes;         /* of all paths in them */
+	uint64_t attribute_bytes;    /* of all attributes in them */
 	struct dir_node *root;       /* of the job */
 	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
 	size_t open_count, open_cap;

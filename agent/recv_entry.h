@@ -92,6 +92,10 @@ struct recv_entry {
 	char *path;               /* below the job's root; owned, like the link target */
 	struct entry_facts facts; /* as announced: kind, mode (masked), size, mtime */
 	bool is_sparse;
+	bool is_read_by_root;          /* security.* and trusted.* are among its attributes */
+	uint8_t attribute_kinds;       /* enum attribute_kind: those that are made as announced; none while 0 */
+	uint32_t lost;                 /* enum entry_lost */
+	struct attributes *attributes; /* owned; as announced, of these kinds; NULL: none */
 	struct entry_origin origin;
 	char *link_target;
 	size_t link_target_len;

@@ -272,7 +272,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	s->scan.on_batch = sender_on_batch;
 	s->scan.owner = s;
 	st = cfg->verb == JOB_PROBE ? source_scan_probe(&s->scan, cfg->probe.bytes)
-				    : source_scan_start(&s->scan, sources, count, fault);
+				    : source_scan_start(&s->scan, sources, count, cfg->attribute_kinds, fault);
 	if (haul_failed(st))
 		goto free_sources;
 	*ret_sender = s;

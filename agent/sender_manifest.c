@@ -47,7 +47,7 @@ static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
 	e->flags |= ENTRY_HAS_SOURCE_ID;
 }
 
-static void entry_record(const struct scanned *i, struct manifest_record *ret_record)
+static void entry_record(const struct sender *s, const struct scanned *i, struct manifest_record *ret_record)
 {
 	uint64_t allocated = i->facts.blocks * 512;
 
@@ -64,10 +64,15 @@ static void entry_record(const struct scanned *i, struct manifest_record *ret_re
 			   .group = UINT32_MAX,
 			   .link_to = HAUL_NO_INDEX,
 			   .rdev = i->facts.rdev,
-			   .xattr_ref = HAUL_NO_INDEX,
 			   .flags = i->facts.kind == ENTRY_FILE && allocated < i->facts.size ? ENTRY_SPARSE : 0,
+			   .attributes = i->attributes ? i->attributes->at : NULL,
+			   .attribute_count = i->attributes ? i->attributes->count : 0,
 			   .link_target = { i->link_target, i->link_target_len } },
 	};
+	if (s->cfg.attribute_kinds & ATTRIBUTE_TRUSTED)
+		ret_record->entry.flags |= ENTRY_ATTRIBUTES_OF_ROOT;
+	if (i->attributes_left_out)
+		ret_record->entry.flags |= ENTRY_ATTRIBUTES_LEFT_OUT;
 	source_id(&i->facts, &ret_record->entry);
 }
 
@@ -134,13 +139,14 @@ static unsigned build(struct sender *s, struct scan_batch *b, struct manifest_re
 		if (i->event == SCAN_PROBLEM && i->is_listing)
 			continue;
 		if (i->event == SCAN_ENTRY)
-			entry_record(i, &records[count]);
+			entry_record(s, i, &records[count]);
 		else if (i->event == SCAN_PROBLEM)
 			problem_record(i, &records[count]);
 		else
 			dir_end_record(i, &records[count]);
 		more = manifest_record_bytes_max(&records[count]);
-		if (bytes + more + 64 > credit_bytes)
+		/* Attributes make long records: two of them may not fit into one frame. */
+		if (bytes + more + 64 > credit_bytes || (count && bytes + more > MANIFEST_TARGET_BYTES))
 			break;
 		bytes += more;
 		count++;

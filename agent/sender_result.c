@@ -56,6 +56,7 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .code = haul_status_from_number(r->code),
 				      .failed_here = e->has_failed,
 				      .changes = r->changes,
+				      .lost = r->lost & LOST_ALL,
 				      .has_offset = r->flags & RESULT_HAS_OFFSET,
 				      .offset = r->offset,
 				      .is_cloned = is_cloned(e, r),

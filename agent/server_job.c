@@ -5,6 +5,7 @@
 #include "agent/server_parts.h"
 
 #include "certs/rights.h"
+#include "engine/attribute_read.h"
 #include "engine/beneath.h"
 #include "engine/engine.h"
 
@@ -149,6 +150,7 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.verb = j->m.verb,
 		.flags = j->m.flags,
 		.modify_window_ns = j->m.modify_window_ns,
+		.attribute_kinds = j->m.flags & JOB_NO_ATTRIBUTES ? 0 : attribute_kinds_of_process(),
 		.lanes = j->policy.lanes,
 		.lanes_most = j->policy.lanes + j->policy.more_lanes,
 		.lane = { .block_bytes = j->policy.block_bytes,

@@ -9,6 +9,7 @@ static void scanned_clear(struct scanned *i)
 	free(i->path);
 	free(i->source_path);
 	free(i->link_target);
+	free(i->attributes);
 	*i = (struct scanned){ 0 };
 }
 
@@ -20,7 +21,7 @@ static haul_status copy_text(const char *from, char **ret_copy)
 	return *ret_copy ? HAUL_OK : HAUL_NO_MEMORY;
 }
 
-static haul_status copy_item(const struct scan_item *from, struct scanned *to)
+static haul_status copy_item(struct scan *scan, const struct scan_item *from, struct scanned *to)
 {
 	haul_status st;
 
@@ -33,6 +34,7 @@ static haul_status copy_item(const struct scan_item *from, struct scanned *to)
 				.count = from->count,
 				.is_complete = from->is_complete,
 				.is_listing = from->is_listing,
+				.attributes_left_out = from->attributes_left_out,
 				.problem = from->problem };
 	if (from->event == SCAN_DIR_END)
 		return HAUL_OK;
@@ -41,14 +43,16 @@ static haul_status copy_item(const struct scan_item *from, struct scanned *to)
 		st = copy_text(from->source_path, &to->source_path);
 	if (haul_ok(st) && from->event == SCAN_ENTRY && from->facts.kind == ENTRY_LINK)
 		st = copy_text(from->link_target, &to->link_target);
+	if (haul_ok(st) && from->attributes)
+		to->attributes = scan_take_attributes(scan);
 	return st;
 }
 
 /* What could be copied in part alone is not in the batch. */
-static haul_status add_item(struct scan_batch *b, const struct scan_item *item)
+static haul_status add_item(struct scan *scan, struct scan_batch *b, const struct scan_item *item)
 {
 	struct scanned *to = &b->items[b->count];
-	haul_status st = copy_item(item, to);
+	haul_status st = copy_item(scan, item, to);
 
 	if (haul_ok(st))
 		b->count++;
@@ -69,7 +73,7 @@ static void fill(struct source_scan *s, struct scan_batch *b)
 		if (haul_failed(b->status) || item.event == SCAN_END)
 			b->is_last = true;
 		else
-			b->status = add_item(b, &item);
+			b->status = add_item(s->scan, b, &item);
 		if (haul_failed(b->status))
 			b->is_last = true;
 	}
@@ -117,12 +121,13 @@ void source_scan_return(struct scan_batch *b)
 }
 
 haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
-			      struct haul_fault *fault)
+			      unsigned attribute_kinds, struct haul_fault *fault)
 {
 	haul_status st = scan_new(sources, count, &s->scan, fault);
 
 	if (haul_failed(st))
 		return st;
+	scan_read_attributes(s->scan, attribute_kinds);
 	st = worker_start(&s->worker, "haul-scan", NULL, s, fault);
 	if (haul_failed(st)) {
 		scan_free(s->scan);

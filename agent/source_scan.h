@@ -21,6 +21,8 @@ struct scanned {
 	char *source_path;
 	char *link_target;
 	size_t link_target_len;
+	struct attributes *attributes; /* NULL: none */
+	bool attributes_left_out;
 	unsigned source;
 	uint64_t count;
 	bool is_complete;
@@ -49,8 +51,9 @@ struct source_scan {
 	unsigned in_main; /* batches delivered and not returned; main loop's */
 };
 
+/* attribute_kinds: enum attribute_kind of what entries come with. */
 HAUL_MUST_USE haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
-					    struct haul_fault *fault);
+					    unsigned attribute_kinds, struct haul_fault *fault);
 
 /*
  * Instead of a scan, for a probe: one file of `bytes` without a place, then the end. `main`, on_batch and owner as for

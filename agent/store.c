@@ -7,6 +7,7 @@
 #include "agent/job.h"
 #include "agent/mirror.h"
 #include "agent/store_clone.h"
+#include "agent/store_meta.h"
 #include "agent/store_surplus.h"
 #include "agent/store_verify.h"
 #include "certs/rights.h"
@@ -34,30 +35,6 @@ static void verdict_result(struct recv_entry *e, enum entry_outcome outcome)
 {
 	e->verdict = VERDICT_RESULT;
 	e->outcome = outcome;
-}
-
-bool store_time_equal(const struct store *s, const struct entry_time *a, const struct entry_time *b)
-{
-	uint64_t window = s->cfg.time_window_ns;
-	int64_t sec = a->sec - b->sec, nsec = (int64_t)a->nsec - (int64_t)b->nsec;
-
-	if (window <= 1)
-		return sec == 0 && nsec == 0;
-	if (sec > INT32_MAX || sec < INT32_MIN)
-		return false;
-	nsec += sec * 1000000000;
-	return (uint64_t)(nsec < 0 ? -nsec : nsec) < window;
-}
-
-uint32_t store_meta_changes(const struct store *s, const struct recv_entry *e)
-{
-	uint32_t changes = 0;
-
-	if (e->facts.kind != ENTRY_LINK && (e->seen.mode & 07777) != e->facts.mode)
-		changes |= CHANGE_MODE;
-	if (!store_time_equal(s, &e->seen.mtime, &e->facts.mtime))
-		changes |= CHANGE_TIME;
-	return changes;
 }
 
 /* Something has to be made where nothing is. */
@@ -169,6 +146,18 @@ static void look_directory(struct store *s, struct recv_entry *e)
 	e->verdict = VERDICT_COMMIT;
 }
 
+/* Content is or is taken as equal; metadata may still have to follow. */
+static void only_meta(struct store *s, struct recv_entry *e, enum entry_outcome outcome)
+{
+	verdict_result(e, outcome);
+	if (!may(s, RIGHT_META))
+		e->changes &= ~(uint32_t)CHANGE_META;
+	if (e->changes && !is_dry(s)) {
+		e->verdict = VERDICT_COMMIT;
+		e->commit = COMMIT_META;
+	}
+}
+
 /* ---- links ---- */
 
 static bool same_target(const struct store *s, const struct recv_entry *e)
@@ -200,7 +189,8 @@ static void look_link(struct store *s, struct recv_entry *e)
 		return;
 	}
 	if (e->has_seen && e->seen.kind == ENTRY_LINK && same_target(s, e)) {
-		verdict_result(e, OUTCOME_PROVEN);
+		e->changes = store_meta_changes(s, e);
+		only_meta(s, e, OUTCOME_PROVEN);
 		return;
 	}
 	if (e->has_seen && leads_to_seen(e)) {
@@ -229,19 +219,6 @@ static void want_content(struct store *s, struct recv_entry *e)
 		verdict_failed(e, HAUL_NO_SPACE);
 }
 
-/* Content is taken as equal; metadata may still have to follow. */
-static void file_is_unchanged(struct store *s, struct recv_entry *e)
-{
-	e->outcome = OUTCOME_UNCHANGED;
-	e->verdict = VERDICT_RESULT;
-	if (!may(s, RIGHT_META))
-		e->changes &= ~(uint32_t)(CHANGE_MODE | CHANGE_TIME);
-	if (e->changes && !is_dry(s)) {
-		e->verdict = VERDICT_COMMIT;
-		e->commit = COMMIT_META;
-	}
-}
-
 static void look_there(struct store *s, struct recv_entry *e)
 {
 	bool same_size = e->seen.kind == ENTRY_FILE && e->seen.size == e->facts.size;
@@ -260,7 +237,7 @@ static void look_there(struct store *s, struct recv_entry *e)
 		return;
 	}
 	if (same_size && !(e->changes & CHANGE_TIME) && !(s->cfg.flags & JOB_CHECKSUM)) {
-		file_is_unchanged(s, e);
+		only_meta(s, e, OUTCOME_UNCHANGED);
 		return;
 	}
 	if (!same_size)
@@ -348,6 +325,7 @@ static void look(struct store *s, struct recv_entry *e)
 			e->node->broken = e->dir->broken;
 		return;
 	}
+	store_trim_meta(s, e);
 	st = see(s, e);
 	if (haul_failed(st)) {
 		verdict_failed(e, st);
@@ -527,6 +505,7 @@ void store_open(struct store *s, struct recv_entry *e)
 haul_status store_start(struct store *s, const struct store_config *cfg, uint64_t rights, struct haul_fault *fault)
 {
 	s->cfg = *cfg;
+	s->attributes.kinds = attribute_kinds_of_process();
 	atomic_store(&s->rights, rights);
 	return worker_start(&s->worker, "haul-store", NULL, s, fault);
 }

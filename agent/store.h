@@ -7,6 +7,7 @@
 
 #include "agent/recv_entry.h"
 #include "agent/store_room.h"
+#include "engine/attribute_read.h"
 
 struct mirror;
 
@@ -37,6 +38,7 @@ struct store {
 	unsigned unclonable_count;
 	_Atomic uint64_t had_leaves; /* of the files that go on: the sender takes on no more than JOB_HAD_LEAVES_MAX */
 	struct store_room room;
+	struct attribute_reader attributes; /* the thread's own; of all kinds that can be set here */
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);
 	void (*on_opened)(struct recv_entry *e); /* partial or old file open, or e->code */

@@ -1,6 +1,7 @@
 /* Verify compares kinds, link targets and metadata by stat, contents by leaf digests read on both sides. */
 #include "agent/store_verify.h"
 
+#include "agent/store_meta.h"
 #include "agent/store_surplus.h"
 
 #include <stdlib.h>

@@ -4,10 +4,6 @@
 
 #include "agent/store.h"
 
-/* store.c, for both verbs */
-bool store_time_equal(const struct store *s, const struct entry_time *a, const struct entry_time *b);
-uint32_t store_meta_changes(const struct store *s, const struct recv_entry *e); /* enum change_bits */
-
 /* Verdict for an entry that has been seen (or not). Also notes its name for store_dir_end(). */
 void store_verify_look(struct store *s, struct recv_entry *e);
 

@@ -45,7 +45,8 @@ struct transfer_request {
 	bool follow_links;   /* -L */
 	bool exact;          /* verify --exact */
 	bool no_sync;
-	bool restart; /* --restart: what an earlier run has left of a file is dropped */
+	bool no_attributes; /* --no-xattrs */
+	bool restart;       /* --restart: what an earlier run has left of a file is dropped */
 	/* Local only: what is proven and durable at the destination goes at the source, after the job's good end. The
 	 * caller asks for checksum and TRANSFER_PROOF_TRANSFER with it. */
 	bool is_move;
@@ -108,6 +109,8 @@ enum transfer_changes {
 	TRANSFER_SURPLUS = 1 << 6,
 	TRANSFER_MISSING = 1 << 7,
 	TRANSFER_DELETED = 1 << 8, /* with SURPLUS: by a sync; directories end with a slash */
+	TRANSFER_ATTRIBUTES = 1 << 9,
+	TRANSFER_ACL = 1 << 10,
 };
 
 struct transfer_progress {
@@ -143,6 +146,8 @@ struct transfer_report {
 	uint64_t entries_deleted, entries_renamed; /* of every kind; a tree renamed whole is one */
 	uint64_t files_verified_transfer, files_verified_disk, files_unread;
 	uint64_t files_equal, files_different, files_missing, files_surplus, meta_different; /* verify */
+	uint64_t
+	    lost[LOST_KINDS]; /* entries of whose metadata something was lost, by class: bit n of enum entry_lost */
 	uint64_t specials[3]; /* fifos, sockets, devices left out */
 	double elapsed_s;
 	unsigned lanes;

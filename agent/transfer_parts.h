@@ -143,6 +143,7 @@ struct transfer {
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
 	uint64_t no_right_count;
+	char own_name[MESSAGE_PEER_NAME_MAX + 1]; /* ours at the peer, once something was lost for want of a right */
 	struct transfer_progress progress;
 	uint64_t last_bytes;
 	uint64_t last_ns, moved_ns; /* of the last tick; when something last moved */
@@ -256,6 +257,10 @@ void transfer_explain(struct transfer *t, const char *fmt, ...) HAUL_PRINTF(2, 3
 /* "nas:inbox/day1/x", "day1/x": a path below the landing root, or one of the sources. Returns ret_text. */
 const char *transfer_shown(const struct transfer *t, bool at_source, const char *path, char *ret_text, size_t cap);
 const char *transfer_place(const struct place_spec *remote, const char *path, char *ret_text, size_t cap);
+
+/* transfer_lost.c */
+void transfer_count_lost(struct transfer *t, uint32_t lost); /* enum entry_lost, of one entry */
+void transfer_tell_lost(struct transfer *t);                 /* at the end */
 
 /* transfer_report.c */
 const struct job_totals *transfer_totals(const struct transfer *t);

@@ -159,5 +159,6 @@ void transfer_fill_report(struct transfer *t)
 	warn(t, r->specials[0], "fifo");
 	warn(t, r->specials[1], "socket");
 	warn(t, r->specials[2], "device");
+	transfer_tell_lost(t);
 	report_fill_exit(r, t->reasons);
 }

@@ -6,6 +6,7 @@
 
 #include "agent/exit_class.h"
 #include "certs/rights.h"
+#include "engine/attribute_read.h"
 #include "engine/base/escape.h"
 
 #include <errno.h>
@@ -165,7 +166,8 @@ static uint32_t job_flags(const struct transfer *t)
 
 	return (req->dry_run ? JOB_DRY_RUN : 0u) | (req->checksum ? JOB_CHECKSUM : 0u) |
 	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
-	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u);
+	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u) |
+	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u);
 }
 
 /* Before JOB says how much may be deleted. */
@@ -426,6 +428,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
 		.flags = job_flags(t),
 		.modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
+		.attribute_kinds = t->req->no_attributes ? 0 : attribute_kinds_of_process(),
 		.lanes = m->lanes,
 		.lanes_most = m->lanes + m->more_lanes,
 		.lane = { .is_client = true,

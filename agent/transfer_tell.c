@@ -277,7 +277,7 @@ static void count_compared(struct transfer *t, const struct job_entry *e)
 		r->files_different++;
 	else if (e->kind == ENTRY_FILE && e->outcome == OUTCOME_PROVEN)
 		r->files_equal++;
-	if (e->changes & (CHANGE_MODE | CHANGE_TIME) && !(e->changes & (CHANGE_MISSING | CHANGE_SURPLUS)))
+	if (e->changes & CHANGE_META && !(e->changes & (CHANGE_MISSING | CHANGE_SURPLUS)))
 		r->meta_different++;
 	if (e->changes & (CHANGE_MISSING | CHANGE_CONTENT))
 		t->reasons |= 1u << EXIT_CLASS_DIFFERENT;
@@ -348,6 +348,7 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 			tell_special(t, e);
 		return;
 	}
+	transfer_count_lost(t, e->lost);
 	/* Without a code: verify tells a difference so; from a copy it is a failure all the same. */
 	if (e->outcome == OUTCOME_FAILED && e->code.code == HAUL_CODE_GUARD && transfer_is_sync(t))
 		return; /* what stands in its way stays with all else: one line says so */

@@ -52,12 +52,43 @@ const char *changes_itemized(const struct transfer_entry *e, bool is_push, char 
 		ret_text[4] = 't';
 	if (e->changes & TRANSFER_MODE)
 		ret_text[5] = 'p';
+	if (e->changes & TRANSFER_ACL)
+		ret_text[9] = 'a';
+	if (e->changes & TRANSFER_ATTRIBUTES)
+		ret_text[10] = 'x';
 	return ret_text;
 }
 
 bool changes_is_difference(const struct transfer_entry *e)
 {
 	return e->changes & (TRANSFER_MISSING | TRANSFER_CONTENT | TRANSFER_SIZE | TRANSFER_KIND);
+}
+
+/* "time, mode and ACL differ" */
+static void metadata_text(uint32_t changes, char *ret_text, size_t cap)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} parts[] = { { TRANSFER_TIME, "time" },
+		      { TRANSFER_MODE, "mode" },
+		      { TRANSFER_ACL, "ACL" },
+		      { TRANSFER_ATTRIBUTES, "extended attributes" } };
+	uint32_t left = changes & (TRANSFER_TIME | TRANSFER_MODE | TRANSFER_ACL | TRANSFER_ATTRIBUTES);
+	bool is_one = !(left & (left - 1)) && !(left & TRANSFER_ATTRIBUTES);
+	int len = 0;
+
+	if (!left)
+		len = snprintf(ret_text, cap, "metadata");
+	for (size_t i = 0; left && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *between = !len ? "" : left == parts[i].bit ? " and " : ", ";
+
+		if (!(left & parts[i].bit))
+			continue;
+		left &= ~parts[i].bit;
+		len += snprintf(ret_text + len, cap - (size_t)len, "%s%s", between, parts[i].name);
+	}
+	(void)snprintf(ret_text + len, cap - (size_t)len, is_one ? " differs" : " differ");
 }
 
 static void difference_text(const struct transfer_entry *e, char *ret_text, size_t cap)
@@ -72,12 +103,8 @@ static void difference_text(const struct transfer_entry *e, char *ret_text, size
 		(void)snprintf(ret_text, cap, "content differs from byte %llu", (unsigned long long)e->offset);
 	else if (changes_is_difference(e))
 		(void)snprintf(ret_text, cap, e->kind == ENTRY_LINK ? "points elsewhere" : "content differs");
-	else if (e->changes & TRANSFER_TIME)
-		(void)snprintf(ret_text, cap, e->changes & TRANSFER_MODE ? "time and mode differ" : "time differs");
-	else if (e->changes & TRANSFER_MODE)
-		(void)snprintf(ret_text, cap, "mode differs");
 	else
-		(void)snprintf(ret_text, cap, "metadata differs");
+		metadata_text(e->changes, ret_text, cap);
 }
 
 const char *changes_compared(const struct transfer_entry *e, char *ret_text, size_t cap)

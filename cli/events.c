@@ -89,9 +89,17 @@ static void change_items(struct json *j, uint32_t changes)
 		uint32_t bit;
 		const char *word;
 	} words[] = {
-		{ TRANSFER_CREATED, "created" }, { TRANSFER_CONTENT, "content" }, { TRANSFER_SIZE, "size" },
-		{ TRANSFER_TIME, "time" },       { TRANSFER_MODE, "mode" },       { TRANSFER_KIND, "kind" },
-		{ TRANSFER_SURPLUS, "surplus" }, { TRANSFER_MISSING, "missing" }, { TRANSFER_DELETED, "deleted" }
+		{ TRANSFER_CREATED, "created" },
+		{ TRANSFER_CONTENT, "content" },
+		{ TRANSFER_SIZE, "size" },
+		{ TRANSFER_TIME, "time" },
+		{ TRANSFER_MODE, "mode" },
+		{ TRANSFER_KIND, "kind" },
+		{ TRANSFER_SURPLUS, "surplus" },
+		{ TRANSFER_MISSING, "missing" },
+		{ TRANSFER_DELETED, "deleted" },
+		{ TRANSFER_ACL, "acl" },
+		{ TRANSFER_ATTRIBUTES, "attributes" },
 	};
 
 	json_list(j, "changes");

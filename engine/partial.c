@@ -268,7 +268,7 @@ static haul_status sync_file(int fd)
 }
 
 haul_status partial_create_small(struct place *p, const char *path, const void *data, size_t len,
-				 const struct entry_facts *meta, struct partial *ret_partial)
+				 struct place_meta *meta, struct partial *ret_partial)
 {
 	struct partial f;
 	struct place_parent at;
@@ -295,7 +295,7 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 	if (haul_ok(st))
 		st = owner_give(fd, &f.owner);
 	if (haul_ok(st))
-		st = meta_apply(fd, meta, true);
+		st = meta_apply(fd, meta, f.owns_dir ? META_OF_NEW_HERE : META_OF_NEW);
 	if (haul_ok(st) && is_elsewhere)
 		st = sync_file(fd);
 	if (!f.is_nameless && close(fd) < 0 && haul_ok(st))
@@ -317,7 +317,7 @@ static haul_status hold_lock(struct partial *f)
 	return f->is_kept && f->lock_fd < 0 ? haul_status_from_errno(errno) : HAUL_OK;
 }
 
-haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync, struct haul_fault *fault)
+haul_status partial_finish(struct partial *f, struct place_meta *meta, bool sync, struct haul_fault *fault)
 {
 	int fd = f->file.fd;
 	haul_status st = f->lost;
@@ -326,8 +326,8 @@ haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bo
 		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
 		st = owner_give(fd, &f->owner);
-	if (haul_ok(st))
-		st = meta_apply(fd, meta, true);
+	if (haul_ok(st)) /* a kept one may have been finished before, and its name then failed */
+		st = meta_apply(fd, meta, f->owns_dir || f->is_kept ? META_OF_NEW_HERE : META_OF_NEW);
 	if (haul_ok(st) && sync)
 		st = sync_file(fd);
 	if (haul_ok(st))

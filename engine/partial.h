@@ -19,20 +19,31 @@
 #ifndef HAUL_ENGINE_PARTIAL_H
 #define HAUL_ENGINE_PARTIAL_H
 
+#include "engine/attribute_write.h"
 #include "engine/beneath.h"
 #include "engine/disk_file.h"
 #include "engine/leaf_record.h"
 #include "engine/owner.h"
 
 struct place;
+struct attribute_reader;
 
 /*
- * In the `meta` of the calls below only mode (07777 at most is used) and mtime count. These values leave alone what
- * stands there; a new file then keeps 0600. nsec out of range otherwise is HAUL_BAD_VALUE. What a file system cannot
- * store on a new file is left out without an error: place_stat() tells.
+ * What something gets beside its content. Set in the order owner, attributes, mode, times.
+ *
+ * Of the facts only mode (07777 at most is used) and mtime count. The values below leave alone what stands there; a new
+ * file then keeps 0600. nsec out of range otherwise is HAUL_BAD_VALUE. What a file system cannot store on a new file is
+ * left out without an error: place_stat() tells.
  */
-#define PARTIAL_KEEP_MODE UINT32_MAX /* in meta->mode */
-#define PARTIAL_KEEP_TIME UINT32_MAX /* in meta->mtime.nsec */
+struct place_meta {
+	const struct entry_facts *facts;     /* borrowed */
+	const struct attributes *attributes; /* borrowed; it has these alone of their `kinds` then; NULL: none */
+	unsigned kinds;                      /* enum attribute_kind; of others it keeps what it has */
+	uint32_t lost;                       /* out, enum entry_lost: what cannot be stored is added, no failure */
+};
+
+#define PARTIAL_KEEP_MODE UINT32_MAX /* in facts->mode */
+#define PARTIAL_KEEP_TIME UINT32_MAX /* in facts->mtime.nsec */
 
 /*
  * root_fd      held until place_close(): the destination directory of the job.
@@ -125,14 +136,14 @@ HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, cons
 HAUL_MUST_USE haul_status partial_clone(struct partial *f, int source_fd);
 
 /*
- * A whole small file in one go: create, write `len` bytes, owner, mode and mtime; not synced, descriptor closed.
+ * A whole small file in one go: create, write `len` bytes, owner and meta; not synced, descriptor closed.
  * ret_partial names it (file.fd is -1) for partial_publish().
  */
 HAUL_MUST_USE haul_status partial_create_small(struct place *p, const char *path, const void *data, size_t len,
-					       const struct entry_facts *meta, struct partial *ret_partial);
+					       struct place_meta *meta, struct partial *ret_partial);
 
-/* Cut to the exact size, set owner, mode and mtime, fsync unless !sync, close. The partial keeps its name. */
-HAUL_MUST_USE haul_status partial_finish(struct partial *f, const struct entry_facts *meta, bool sync,
+/* Cut to the exact size, set owner and meta, fsync unless !sync, close. The partial keeps its name. */
+HAUL_MUST_USE haul_status partial_finish(struct partial *f, struct place_meta *meta, bool sync,
 					 struct haul_fault *fault);
 
 enum publish_rule { PUBLISH_NO_REPLACE, PUBLISH_REPLACE };
@@ -200,22 +211,28 @@ HAUL_MUST_USE haul_status place_make_directory(struct place *p, const char *path
 HAUL_MUST_USE haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode);
 
 /*
- * Final mode and mtime of a directory, through its handle; fsync when `sync`. Of one that is ours what the file system
- * cannot store is left out without an error.
+ * Final metadata of a directory, through its handle; fsync when `sync`. Of one that is ours what the file system cannot
+ * store is left out without an error.
  */
-HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta,
-						 bool sync);
+HAUL_MUST_USE haul_status place_finish_directory(struct place *p, const char *path, struct place_meta *meta, bool sync);
 
 /*
- * Set mode and/or mtime of an existing regular file through its handle, if it is still what `seen` says (inode, ctime):
- * HAUL_CHANGED, HAUL_WRONG_KIND otherwise. What the file system cannot store of one that is ours is left out.
+ * Set metadata of an existing regular file or link through its handle, if it is still what `seen` says (inode, ctime):
+ * HAUL_CHANGED, HAUL_WRONG_KIND otherwise. A link has no mode of its own. What the file system cannot store of one that
+ * is ours is left out.
  */
 HAUL_MUST_USE haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
-					 const struct entry_facts *meta);
+					 struct place_meta *meta);
 
-/* A symbolic link with its owner and mtime: made under a private name, then renamed. Same rule as partial_publish(). */
+/* A symbolic link with its owner, attributes and mtime: made under a private name, then renamed. Same rule as
+ * partial_publish(). */
 HAUL_MUST_USE haul_status place_make_link(struct place *p, const char *path, const char *target,
-					  const struct entry_facts *meta, enum publish_rule rule);
+					  struct place_meta *meta, enum publish_rule rule);
+
+/* What attribute_read_at() finds of what stands at `path`, which was looked at as `facts`; also as place_stat(). */
+HAUL_MUST_USE haul_status place_read_attributes(struct place *p, const char *path, const struct entry_facts *facts,
+						struct attribute_reader *reader, struct attributes **ret_set,
+						bool *ret_left_out);
 
 /* Facts of what stands at `path`, links not followed; HAUL_NOT_FOUND when nothing does. */
 HAUL_MUST_USE haul_status place_stat(struct place *p, const char *path, struct entry_facts *ret_facts);

@@ -1,6 +1,7 @@
 /* The destination of one job: opening it, looking at what stands there, directories, links and metadata. */
 #include "engine/place.h"
 
+#include "engine/attribute_read.h"
 #include "engine/base/escape.h"
 #include "engine/sync_reach.h"
 
@@ -164,12 +165,13 @@ haul_status place_make_directory(struct place *p, const char *path, enum entry_k
 static haul_status open_up(int fd, uint32_t mode)
 {
 	const struct entry_facts wanted = { .mode = mode | 0700, .mtime.nsec = PARTIAL_KEEP_TIME };
+	struct place_meta meta = { .facts = &wanted };
 
 	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0)
 		return HAUL_OK;
 	if (errno != EACCES)
 		return haul_status_from_errno(errno);
-	return meta_apply_by_path_handle(fd, &wanted, false);
+	return meta_apply_by_path_handle(fd, &meta, META_OF_OLD);
 }
 
 haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode)
@@ -189,7 +191,7 @@ haul_status place_open_up_directory(struct place *p, const char *path, uint32_t 
 	return st;
 }
 
-haul_status place_finish_directory(struct place *p, const char *path, const struct entry_facts *meta, bool sync)
+haul_status place_finish_directory(struct place *p, const char *path, struct place_meta *meta, bool sync)
 {
 	int fd;
 	bool is_path_only = false;
@@ -202,7 +204,7 @@ haul_status place_finish_directory(struct place *p, const char *path, const stru
 	if (haul_failed(st))
 		return st;
 	place_sweep_target(p, fd, time(NULL));
-	st = is_path_only ? meta_apply_by_path_handle(fd, meta, false) : meta_apply(fd, meta, meta_is_ours(fd));
+	st = is_path_only ? meta_apply_by_path_handle(fd, meta, META_OF_OLD) : meta_apply(fd, meta, meta_of_old(fd));
 	if (haul_ok(st) && (sync || place_is_elsewhere(p, fd)))
 		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)
 				  : (fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK);
@@ -215,9 +217,10 @@ static bool is_untouched(const struct entry_facts *a, const struct entry_facts *
 	return entry_is_same(a, b) && entry_time_equal(&a->ctime, &b->ctime);
 }
 
-haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen,
-			   const struct entry_facts *meta)
+haul_status place_set_meta(struct place *p, const char *path, const struct entry_facts *seen, struct place_meta *meta)
 {
+	struct entry_facts facts = *meta->facts;
+	struct place_meta wanted = *meta;
 	struct entry_facts now;
 	int fd;
 	haul_status st = beneath_open(p->root_fd, path, O_PATH, 0, &fd);
@@ -225,29 +228,37 @@ haul_status place_set_meta(struct place *p, const char *path, const struct entry
 	if (haul_failed(st))
 		return st;
 	st = beneath_stat_handle(fd, &now);
-	if (haul_ok(st) && now.kind != ENTRY_FILE)
+	if (haul_ok(st) && (now.kind != seen->kind || (now.kind != ENTRY_FILE && now.kind != ENTRY_LINK)))
 		st = HAUL_WRONG_KIND;
 	if (haul_ok(st) && !is_untouched(&now, seen))
 		st = HAUL_CHANGED;
+	if (haul_ok(st) && now.kind == ENTRY_LINK)
+		facts.mode = PARTIAL_KEEP_MODE;
+	wanted.facts = &facts;
 	if (haul_ok(st))
-		st = meta_apply_by_path_handle(fd, meta, meta_is_ours(fd));
+		st = meta_apply_by_path_handle(fd, &wanted, meta_of_old(fd));
+	meta->lost = wanted.lost;
 	(void)close(fd);
 	return st;
 }
 
-static haul_status give_link(const struct partial *f)
+/* Its owner and attributes. */
+static haul_status give_link(const struct partial *f, struct place_meta *meta)
 {
+	const struct attribute_wish wish = { meta->attributes, meta->kinds, true };
 	haul_status st = HAUL_WRONG_KIND;
 	struct stat facts;
 	int fd;
 
-	if (!owner_is_set(&f->owner))
+	if (!owner_is_set(&f->owner) && !meta->attributes)
 		return HAUL_OK;
 	fd = openat(f->dir_fd, f->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return haul_status_from_errno(errno);
 	if (fstat(fd, &facts) == 0 && S_ISLNK(facts.st_mode)) /* somebody may have swapped it: never a file of ours */
 		st = owner_give(fd, &f->owner);
+	if (haul_ok(st))
+		st = attribute_apply(fd, &wish, &meta->lost);
 	(void)close(fd);
 	return st;
 }
@@ -264,7 +275,7 @@ static void set_link_time(const struct partial *f, const struct entry_facts *met
 		return;
 }
 
-haul_status place_make_link(struct place *p, const char *path, const char *target, const struct entry_facts *meta,
+haul_status place_make_link(struct place *p, const char *path, const char *target, struct place_meta *meta,
 			    enum publish_rule rule)
 {
 	struct partial f = { .name = "" };
@@ -284,12 +295,29 @@ haul_status place_make_link(struct place *p, const char *path, const char *targe
 	if (symlinkat(target, f.dir_fd, f.name) < 0)
 		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
-		st = give_link(&f);
+		st = give_link(&f, meta);
 	if (haul_ok(st)) {
-		set_link_time(&f, meta);
+		set_link_time(&f, meta->facts);
 		st = partial_publish(p, &f, path, rule);
 	}
 	partial_discard(&f);
+	return st;
+}
+
+haul_status place_read_attributes(struct place *p, const char *path, const struct entry_facts *facts,
+				  struct attribute_reader *reader, struct attributes **ret_set, bool *ret_left_out)
+{
+	struct place_parent at;
+	haul_status st;
+
+	*ret_set = NULL;
+	if (!reader->kinds)
+		return HAUL_OK;
+	st = place_parent_get(p, path, &at);
+	if (haul_failed(st))
+		return st;
+	st = attribute_read_at(reader, at.dir_fd, at.name, facts, ret_set, ret_left_out);
+	place_parent_put(&at);
 	return st;
 }
 

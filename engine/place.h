@@ -150,20 +150,20 @@ bool private_lock(int fd, int how);
 HAUL_MUST_USE haul_status partial_find_spot(struct place *p, const struct place_parent *at, struct partial *ret_partial,
 					    bool *ret_is_elsewhere);
 
-/*
- * Set mode and mtime as far as `meta` has them (partial.h) through an open handle that is not O_PATH.
- *
- * is_new   we have just made it: what the file system cannot store is left out.
- */
-HAUL_MUST_USE haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new);
+enum meta_of {
+	META_OF_NEW, /* just made, in a directory of ours: bare, and what the file system cannot store is left out */
+	META_OF_NEW_HERE, /* just made, where it may have got something of the target directory */
+	META_OF_OURS,     /* what stood there and is ours: what cannot be set there, the file system does not have */
+	META_OF_OLD,
+};
 
-/*
- * Whether the object belongs to us and no flag of it forbids changes: what cannot be set there, the file system does
- * not have.
- */
-bool meta_is_ours(int fd);
+/* Set attributes, mode and mtime as far as `meta` has them (partial.h) through an open handle that is not O_PATH. */
+HAUL_MUST_USE haul_status meta_apply(int fd, struct place_meta *meta, enum meta_of of);
 
-/* As meta_apply() for something that stood there already, by an O_PATH handle: needs /proc, never a link. */
-HAUL_MUST_USE haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta, bool is_new);
+/* META_OF_OURS, or META_OF_OLD where it is of others, or a flag of it forbids changes. */
+enum meta_of meta_of_old(int fd);
+
+/* As meta_apply() for something that stood there already, by an O_PATH handle: needs /proc. A mode is not for links. */
+HAUL_MUST_USE haul_status meta_apply_by_path_handle(int path_fd, struct place_meta *meta, enum meta_of of);
 
 #endif

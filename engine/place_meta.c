@@ -65,44 +65,53 @@ static haul_status result(int failed, bool is_new)
 	return haul_status_from_errno(errno);
 }
 
-bool meta_is_ours(int fd)
+enum meta_of meta_of_old(int fd)
 {
 	struct statx x;
+	bool is_ours = statx(fd, "", AT_EMPTY_PATH, STATX_UID, &x) == 0 && x.stx_uid == geteuid() &&
+		       !(x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND));
 
-	return statx(fd, "", AT_EMPTY_PATH, STATX_UID, &x) == 0 && x.stx_uid == geteuid() &&
-	       !(x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND));
+	return is_ours ? META_OF_OURS : META_OF_OLD;
 }
 
-haul_status meta_apply(int fd, const struct entry_facts *meta, bool is_new)
+haul_status meta_apply(int fd, struct place_meta *meta, enum meta_of of)
 {
+	const struct entry_facts *facts = meta->facts;
+	const struct attribute_wish wish = { meta->attributes, meta->kinds, of == META_OF_NEW };
+	bool is_new = of != META_OF_OLD;
 	struct timespec times[2];
-	haul_status st = HAUL_OK;
+	haul_status st;
 
-	if (!is_allowed(meta))
+	if (!is_allowed(facts))
 		return HAUL_BAD_VALUE;
-	times_of(meta, times);
-	if (has_mode(meta))
-		st = result(fchmod(fd, meta->mode & 07777), is_new);
-	if (haul_ok(st) && has_time(meta))
+	times_of(facts, times);
+	st = attribute_apply(fd, &wish, &meta->lost);
+	if (haul_ok(st) && has_mode(facts))
+		st = result(fchmod(fd, facts->mode & 07777), is_new);
+	if (haul_ok(st) && has_time(facts))
 		st = result(futimens(fd, times), is_new);
 	return st;
 }
 
-haul_status meta_apply_by_path_handle(int path_fd, const struct entry_facts *meta, bool is_new)
+haul_status meta_apply_by_path_handle(int path_fd, struct place_meta *meta, enum meta_of of)
 {
+	const struct entry_facts *facts = meta->facts;
+	const struct attribute_wish wish = { meta->attributes, meta->kinds, false };
+	bool is_lenient = of != META_OF_OLD;
 	struct timespec times[2];
-	haul_status st = HAUL_OK;
+	haul_status st;
 	char path[32];
 
-	if (!is_allowed(meta))
+	if (!is_allowed(facts))
 		return HAUL_BAD_VALUE;
 	/* No call before Linux 6.6 changes the mode through an O_PATH handle; this name leads to the open object
-	 * itself. */
+	 * itself, a link too. */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	times_of(meta, times);
-	if (has_mode(meta))
-		st = result(chmod(path, meta->mode & 07777), is_new);
-	if (haul_ok(st) && has_time(meta))
-		st = result(utimensat(AT_FDCWD, path, times, 0), is_new);
+	times_of(facts, times);
+	st = attribute_apply(path_fd, &wish, &meta->lost);
+	if (haul_ok(st) && has_mode(facts))
+		st = result(chmod(path, facts->mode & 07777), is_lenient);
+	if (haul_ok(st) && has_time(facts))
+		st = result(utimensat(AT_FDCWD, path, times, 0), is_lenient);
 	return st.code == HAUL_NOT_FOUND.code ? HAUL_UNSUPPORTED : st;
 }

@@ -97,7 +97,21 @@ void scan_free(struct scan *s)
 	free(s->path.at);
 	free(s->source_path.at);
 	free(s->link_target);
+	free(s->attributes);
 	free(s);
+}
+
+void scan_read_attributes(struct scan *s, unsigned kinds)
+{
+	s->reader.kinds = kinds;
+}
+
+struct attributes *scan_take_attributes(struct scan *s)
+{
+	struct attributes *taken = s->attributes;
+
+	s->attributes = NULL;
+	return taken;
 }
 
 static void fill_paths(const struct scan *s, struct scan_item *item, unsigned source)
@@ -213,6 +227,8 @@ static haul_status fill_entry(struct scan *s, struct scan_frame *f, size_t i, co
 		.facts = *facts,
 		.link_target = s->link_target,
 		.link_target_len = link_len,
+		.attributes = s->attributes,
+		.attributes_left_out = s->attributes_left_out,
 	};
 	fill_paths(s, item, source);
 	f->has_winner = true;
@@ -270,6 +286,13 @@ static bool leads_back(const struct scan *s, unsigned source, const struct entry
 	return false;
 }
 
+static void forget_attributes(struct scan *s)
+{
+	free(s->attributes);
+	s->attributes = NULL;
+	s->attributes_left_out = false;
+}
+
 /* Look at the next name: an entry, a problem, or (a directory joining another, a lost one) no item at all. */
 static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_item *item, bool *ret_is_item)
 {
@@ -282,6 +305,7 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 
 	if (d->is_lost)
 		return HAUL_OK;
+	forget_attributes(s);
 	looked = scan_look_at(s, f, i, &facts, &link_len, &dir_failed);
 	if (haul_ok(looked) && leads_back(s, d->source, &facts))
 		looked = HAUL_LINK_LOOP;

@@ -13,6 +13,7 @@
 #ifndef HAUL_ENGINE_SCAN_H
 #define HAUL_ENGINE_SCAN_H
 
+#include "engine/base/attributes.h"
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
 #include "engine/follow.h"
@@ -43,9 +44,11 @@ struct scan_item {
 	const char *source_path; /* below that source's root_fd: what to open */
 	const char *link_target; /* links */
 	size_t link_target_len;
-	uint64_t count;      /* DIR_END: entries reported in it */
-	bool is_complete;    /* DIR_END: false when it could not be listed to its end */
-	haul_status problem; /* PROBLEM, DIR_END without is_complete: HAUL_EXISTS for a clash */
+	const struct attributes *attributes; /* ENTRY, after scan_read_attributes(); NULL: none */
+	bool attributes_left_out;            /* as attribute_read_at() says */
+	uint64_t count;                      /* DIR_END: entries reported in it */
+	bool is_complete;                    /* DIR_END: false when it could not be listed to its end */
+	haul_status problem;                 /* PROBLEM, DIR_END without is_complete: HAUL_EXISTS for a clash */
 };
 
 struct scan;
@@ -53,6 +56,12 @@ struct scan;
 HAUL_MUST_USE haul_status scan_new(const struct scan_source *sources, size_t count, struct scan **ret_scan,
 				   struct haul_fault *fault);
 void scan_free(struct scan *s);
+
+/* Entries come with their attributes of these kinds (enum attribute_kind). Before the first scan_next(). */
+void scan_read_attributes(struct scan *s, unsigned kinds);
+
+/* Those of the last item become the caller's: free(). */
+struct attributes *scan_take_attributes(struct scan *s);
 
 /*
  * The next item. Everything it points to is valid until the next call.

@@ -4,6 +4,7 @@
 #include "engine/base/escape.h"
 #include "engine/beneath.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +81,38 @@ haul_status scan_dir_handle(struct scan *s, const struct scan_frame *f, struct s
 	return st;
 }
 
+static haul_status read_attributes_at(struct scan *s, int dir_fd, const char *name, const struct entry_facts *facts)
+{
+	return attribute_read_at(&s->reader, dir_fd, name, facts, &s->attributes, &s->attributes_left_out);
+}
+
+/* Of what a link leads to: opened once more, and the same thing as before. */
+static haul_status read_followed(struct scan *s, const struct source_place *at, const struct entry_facts *facts)
+{
+	struct entry_facts now;
+	haul_status st = HAUL_OK;
+	int fd = -1;
+
+	if (!s->reader.kinds)
+		return HAUL_OK;
+	if (haul_failed(follow_open(at, O_PATH, &fd)) || haul_failed(beneath_stat_handle(fd, &now)) ||
+	    !entry_is_same(&now, facts))
+		s->attributes_left_out = true;
+	else
+		st = attribute_read(fd, s->reader.kinds, &s->attributes, &s->attributes_left_out);
+	if (fd >= 0)
+		(void)close(fd);
+	return st;
+}
+
+static haul_status look_through_named(struct scan *s, const struct scan_root *from, struct entry_facts *ret_facts)
+{
+	const struct source_place at = { from->root_fd, from->path, from->links };
+	haul_status st = follow_stat(&at, ret_facts);
+
+	return haul_ok(st) ? read_followed(s, &at, ret_facts) : st;
+}
+
 static haul_status look_at_named(struct scan *s, const struct scan_root *from, struct entry_facts *ret_facts,
 				 size_t *ret_len)
 {
@@ -87,14 +120,19 @@ static haul_status look_at_named(struct scan *s, const struct scan_root *from, s
 	int dir_fd;
 	haul_status st = beneath_stat(from->root_fd, from->path, ret_facts);
 
-	if (haul_failed(st) || ret_facts->kind != ENTRY_LINK)
+	if (haul_failed(st))
 		return st;
-	if (from->links != LINKS_KEPT)
-		return follow_stat(&(struct source_place){ from->root_fd, from->path, from->links }, ret_facts);
+	if (ret_facts->kind == ENTRY_LINK && from->links != LINKS_KEPT)
+		return look_through_named(s, from, ret_facts);
+	if (!*from->path) /* the root itself, which lands by name */
+		return attribute_read(from->root_fd, s->reader.kinds, &s->attributes, &s->attributes_left_out);
 	st = beneath_parent(from->root_fd, from->path, &dir_fd, &name);
 	if (haul_failed(st))
 		return st;
-	st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
+	if (ret_facts->kind == ENTRY_LINK)
+		st = beneath_read_link(dir_fd, name, &s->link_target, ret_len);
+	if (haul_ok(st))
+		st = read_attributes_at(s, dir_fd, name, ret_facts);
 	(void)close(dir_fd);
 	return st;
 }
@@ -110,14 +148,30 @@ static haul_status look_through(struct scan *s, const struct scan_frame *f, size
 	if (haul_failed(st))
 		return st;
 	at = place_now(s, source);
-	return follow_stat(&at, ret_facts);
+	st = follow_stat(&at, ret_facts);
+	return haul_ok(st) ? read_followed(s, &at, ret_facts) : st;
+}
+
+static haul_status look_at_name(struct scan *s, const struct scan_frame *f, size_t i, int fd,
+				struct entry_facts *ret_facts, size_t *ret_len)
+{
+	const struct scan_root *from = &s->sources[f->dirs[f->names[i].dir].source];
+	const char *name = frame_name(f, i);
+	haul_status st = beneath_stat_at(fd, name, ret_facts);
+
+	if (haul_failed(st))
+		return st;
+	if (ret_facts->kind == ENTRY_LINK && from->links != LINKS_KEPT)
+		return look_through(s, f, i, ret_facts);
+	if (ret_facts->kind == ENTRY_LINK)
+		st = beneath_read_link(fd, name, &s->link_target, ret_len);
+	return haul_ok(st) ? read_attributes_at(s, fd, name, ret_facts) : st;
 }
 
 haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts, size_t *ret_len,
 			 bool *ret_dir_failed)
 {
 	struct scan_dir *d = &f->dirs[f->names[i].dir];
-	const char *name = frame_name(f, i);
 	int fd = -1;
 	haul_status st;
 
@@ -128,10 +182,6 @@ haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct 
 		*ret_dir_failed = true;
 		return st;
 	}
-	st = beneath_stat_at(fd, name, ret_facts);
-	if (haul_ok(st) && ret_facts->kind == ENTRY_LINK && s->sources[d->source].links != LINKS_KEPT)
-		st = look_through(s, f, i, ret_facts);
-	else if (haul_ok(st) && ret_facts->kind == ENTRY_LINK)
-		st = beneath_read_link(fd, name, &s->link_target, ret_len);
+	st = look_at_name(s, f, i, fd, ret_facts, ret_len);
 	return st.code == HAUL_WRONG_KIND.code ? HAUL_CHANGED : st;
 }

@@ -2,6 +2,7 @@
 #ifndef HAUL_ENGINE_SCAN_STATE_H
 #define HAUL_ENGINE_SCAN_STATE_H
 
+#include "engine/attribute_read.h"
 #include "engine/scan_walk.h"
 
 enum { SCAN_BUFFER_BYTES = 64 * 1024 };
@@ -24,7 +25,10 @@ struct scan {
 	struct scan_handles handles;
 	struct text path; /* landing path of the item */
 	struct text source_path;
-	char *link_target; /* owned; of the last item */
+	char *link_target; /* owned; of the last item, like the next */
+	struct attributes *attributes;
+	bool attributes_left_out;
+	struct attribute_reader reader;
 	char buffer[SCAN_BUFFER_BYTES] __attribute__((aligned(16)));
 };
 

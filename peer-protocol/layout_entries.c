@@ -117,6 +117,7 @@ static const struct field one_result_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct entry_result, offset, 0, MESSAGE_SIZE_MAX),
 	FIELD_VALUE(FIELD_FIXED, struct entry_result, root, HAUL_DIGEST_BYTES, HAUL_DIGEST_BYTES),
 	FIELD_VALUE(FIELD_BYTES, struct entry_result, detail, 0, MESSAGE_PATH_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct entry_result, lost, 0, UINT32_MAX),
 };
 static const struct layout one_result_layout = { LAYOUT_OF(struct entry_result, one_result_fields),
 						 .check = one_result_check };

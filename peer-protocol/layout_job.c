@@ -3,7 +3,7 @@
 
 #define JOB_FLAGS_ALL                                                                                                  \
 	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK |           \
-	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE)
+	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE | JOB_NO_ATTRIBUTES)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -133,8 +133,22 @@ static haul_status entry_check(const void *record)
 		return HAUL_BAD_VALUE;
 	if (e->kind == ENTRY_DIRECTORY && e->link_to != HAUL_NO_INDEX)
 		return HAUL_BAD_VALUE;
-	return e->rdev && !is_device ? HAUL_BAD_VALUE : HAUL_OK;
+	if (e->rdev && !is_device)
+		return HAUL_BAD_VALUE;
+	return attributes_check(e->attributes, e->attribute_count);
 }
+
+/* An attribute's two pairs are texts in all but name: base knows none of ours. */
+_Static_assert(offsetof(struct attribute, name_len) - offsetof(struct attribute, name) == offsetof(struct text, len) &&
+		   offsetof(struct attribute, value_len) - offsetof(struct attribute, value) ==
+		       offsetof(struct text, len),
+	       "fields are read and written as struct text");
+
+static const struct field attribute_fields[] = {
+	FIELD_VALUE(FIELD_BYTES, struct attribute, name, 1, ATTRIBUTE_NAME_MAX),
+	FIELD_VALUE(FIELD_RAW, struct attribute, value, 0, ATTRIBUTE_VALUE_MAX),
+};
+static const struct layout attribute_layout = { LAYOUT_OF(struct attribute, attribute_fields) };
 
 static const struct field entry_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, index, 0, UINT64_MAX - 1),
@@ -149,7 +163,8 @@ static const struct field entry_fields[] = {
 	FIELD_NUMBER(FIELD_INDEX, struct manifest_entry, group, 0, MESSAGE_OWNERS_TOTAL_MAX - 1),
 	FIELD_NUMBER(FIELD_INDEX, struct manifest_entry, link_to, 0, UINT64_MAX - 1),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, rdev, 0, UINT64_MAX),
-	FIELD_NUMBER(FIELD_INDEX, struct manifest_entry, xattr_ref, 0, UINT64_MAX - 1),
+	FIELD_ARRAY(FIELD_RECORDS, struct manifest_entry, attributes, attribute_count, 0, ATTRIBUTES_MAX,
+		    &attribute_layout),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, flags, 0, UINT32_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, attempt, 0, MESSAGE_ATTEMPTS_MAX),
 	FIELD_VALUE(FIELD_FIXED, struct manifest_entry, source_id, SOURCE_ID_BYTES, SOURCE_ID_BYTES),

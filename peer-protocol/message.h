@@ -10,6 +10,7 @@
 #ifndef HAUL_PROTOCOL_MESSAGE_H
 #define HAUL_PROTOCOL_MESSAGE_H
 
+#include "engine/base/attributes.h"
 #include "engine/base/device_kind.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
@@ -212,7 +213,8 @@ enum job_flags {
 	JOB_TO_DISK = 1 << 6, /* probe: push: written into the share's private directory; pull: read from the source */
 	JOB_RESTART = 1 << 7, /* what an earlier job has left of its files is not gone on with */
 	JOB_MOVE = 1 << 8,    /* what has been proven and is durable goes at the source, after both JOB_ENDs */
-	JOB_NO_REPLACE = 1 << 9, /* push: files there with other content stay, as without the right to overwrite */
+	JOB_NO_REPLACE = 1 << 9,     /* push: files there with other content stay, as without the right to overwrite */
+	JOB_NO_ATTRIBUTES = 1 << 10, /* extended attributes and ACLs are neither announced nor touched */
 };
 
 /* Whether what only the destination has is deleted, and how much of it is too much. */
@@ -319,7 +321,13 @@ struct msg_owners {
 };
 
 enum manifest_record_type { RECORD_ENTRY = 1, RECORD_DIR_END = 2, RECORD_PROBLEM = 3 };
-enum entry_flags { ENTRY_SPARSE = 1 << 0, ENTRY_HAS_SOURCE_ID = 1 << 1, ENTRY_HAS_ROOT = 1 << 2 };
+enum entry_flags {
+	ENTRY_SPARSE = 1 << 0,
+	ENTRY_HAS_SOURCE_ID = 1 << 1,
+	ENTRY_HAS_ROOT = 1 << 2,
+	ENTRY_ATTRIBUTES_LEFT_OUT = 1 << 3, /* it has more of them than are announced */
+	ENTRY_ATTRIBUTES_OF_ROOT = 1 << 4,  /* who read them sees security.* and trusted.*: they are among them */
+};
 
 struct extra_digest {
 	uint32_t algorithm;
@@ -337,9 +345,10 @@ struct manifest_entry {
 	uint32_t owner, group; /* indices of OWNERS; UINT32_MAX: not given */
 	uint64_t link_to;      /* first entry of the hard-link group; HAUL_NO_INDEX: none */
 	uint64_t rdev;
-	uint64_t xattr_ref; /* HAUL_NO_INDEX: none */
-	uint32_t flags;     /* enum entry_flags; unknown bits are ignored */
-	uint32_t attempt;   /* 0 the first time an entry's data is offered */
+	const struct attribute *attributes; /* by attributes_check() */
+	size_t attribute_count;
+	uint32_t flags;   /* enum entry_flags; unknown bits are ignored */
+	uint32_t attempt; /* 0 the first time an entry's data is offered */
 	uint8_t source_id[SOURCE_ID_BYTES];
 	struct haul_digest root;
 	struct text link_target; /* symbolic links only */
@@ -449,9 +458,12 @@ enum change_bits {
 	CHANGE_TIME = 1 << 3,
 	CHANGE_MODE = 1 << 4,
 	CHANGE_KIND = 1 << 5,
-	CHANGE_SURPLUS = 1 << 6, /* verify: only at the destination */
-	CHANGE_MISSING = 1 << 7, /* verify: not at the destination */
-	CHANGE_DELETED = 1 << 8, /* with SURPLUS: a sync deletes it, would, or had to leave it (code) */
+	CHANGE_SURPLUS = 1 << 6,    /* verify: only at the destination */
+	CHANGE_MISSING = 1 << 7,    /* verify: not at the destination */
+	CHANGE_DELETED = 1 << 8,    /* with SURPLUS: a sync deletes it, would, or had to leave it (code) */
+	CHANGE_ATTRIBUTES = 1 << 9, /* extended attributes but ACLs */
+	CHANGE_ACL = 1 << 10,
+	CHANGE_META = CHANGE_TIME | CHANGE_MODE | CHANGE_ATTRIBUTES | CHANGE_ACL, /* content or not, this too */
 };
 
 enum result_flags {
@@ -469,7 +481,8 @@ struct entry_result {
 	uint32_t flags;   /* enum result_flags */
 	uint64_t offset;  /* verify: first byte that differs */
 	struct haul_digest root;
-	struct text detail; /* names of attributes that could not be kept and the like; untrusted */
+	struct text detail; /* CHANGE_SURPLUS: the path; untrusted */
+	uint32_t lost;      /* enum entry_lost; unknown bits are ignored */
 };
 
 struct msg_result {

@@ -45,6 +45,19 @@ enum entry_outcome {
 	OUTCOME_FAILED = 2,    /* failed or skipped */
 };
 
+/* What of an entry's metadata could not be kept at the destination, and why; the entry itself is there. Bits. */
+enum entry_lost {
+	LOST_ATTRIBUTES_RIGHT = 1 << 0,  /* extended attributes: the sender has no `meta` */
+	LOST_ATTRIBUTES_STORE = 1 << 1,  /* the file system there cannot store them */
+	LOST_ATTRIBUTES_ROOM = 1 << 2,   /* it has no room for all of them */
+	LOST_ATTRIBUTES_SOURCE = 1 << 3, /* they could not be read, or are beyond the bounds of attributes.h */
+	LOST_ACL_RIGHT = 1 << 4,         /* ACLs: the sender has no `meta` */
+	LOST_ACL_STORE = 1 << 5,         /* the file system there cannot store them */
+	LOST_TRUSTED_RIGHT = 1 << 6,     /* security.* and trusted.*: the sender has no `special` */
+	LOST_KINDS = 7,
+	LOST_ALL = (1 << LOST_KINDS) - 1,
+};
+
 struct entry_time {
 	int64_t sec;   /* since 1970, may be negative */
 	uint32_t nsec; /* 0 .. 999,999,999 */

@@ -191,8 +191,7 @@ struct manifest_entry *job_add(struct job *j, enum entry_kind kind, uint64_t par
 					    .mode = kind == ENTRY_DIRECTORY ? 0755 : 0644,
 					    .owner = UINT32_MAX,
 					    .group = UINT32_MAX,
-					    .link_to = HAUL_NO_INDEX,
-					    .xattr_ref = HAUL_NO_INDEX };
+					    .link_to = HAUL_NO_INDEX };
 	j->byte_count += size;
 	return &r->entry;
 }

@@ -129,8 +129,7 @@ static struct manifest_record entry(struct play *p, enum entry_kind kind, uint64
 					   .mode = 0755,
 					   .owner = UINT32_MAX,
 					   .group = UINT32_MAX,
-					   .link_to = HAUL_NO_INDEX,
-					   .xattr_ref = HAUL_NO_INDEX };
+					   .link_to = HAUL_NO_INDEX };
 	if (kind == ENTRY_LINK)
 		r.entry.link_target = (struct text){ "../outside", 10 };
 	return r;

@@ -1,10 +1,12 @@
 /*
- * Compares two trees: haul_treecmp [--no-times] [--no-modes] [--root] A B
+ * Compares two trees: haul_treecmp [--no-times] [--no-modes] [--root] [--xattrs] [--owners] [--links] [--holes] A B
  *
  * Kinds, sizes, bytes, permission bits, modification times to the nanosecond and link targets; also what only one of
  * them has. Of A and B themselves, if they are directories, mode and time count only with --root. One line per
- * difference. Exit 0: equal, 1: not, 2: trouble. Written apart from haul's own scan, so that it can judge it: it walks
- * by handles and "..", keeps one handle per tree, and so reaches any depth.
+ * difference. --xattrs: extended attributes too, ACLs among them, but for the labels that a system gives by itself;
+ * --owners: owner and group; --links: the same names lead to one inode in both; --holes: the second has not much more
+ * on disk than the first. Exit 0: equal, 1: not, 2: trouble. Written apart from haul's own scan, so that it can judge
+ * it: it walks by handles and "..", keeps one handle per tree, and so reaches any depth.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { BLOCK = 1 << 20, SHOWN_MAX = 200 };
@@ -30,7 +33,7 @@ struct level {
 };
 
 static struct {
-	bool no_times, no_modes, root;
+	bool no_times, no_modes, root, xattrs, owners, links, holes;
 	unsigned long differences;
 	char *path; /* of what is compared, relative to A and B */
 	size_t path_len, path_cap;
@@ -188,6 +191,108 @@ static void compare_meta(const struct stat *a, const struct stat *b, const char 
 	}
 }
 
+/* ---- extended attributes ---- */
+
+enum { LIST = 1 << 16, VALUE = 1 << 16, PATH = 64 + 256, SLACK_BLOCKS = 256 };
+
+static bool is_label(const char *name)
+{
+	return !strcmp(name, "security.selinux") || !strcmp(name, "security.ima") || !strcmp(name, "security.evm");
+}
+
+static void xattr_path(char path[PATH], int dir_fd, const char *name)
+{
+	if (dir_fd == AT_FDCWD)
+		(void)snprintf(path, PATH, "%s", name);
+	else
+		(void)snprintf(path, PATH, "/proc/self/fd/%d/%s", dir_fd, name);
+}
+
+/* Every attribute of the first is in the second, with that value. */
+static void compare_attributes_of(const char *a, const char *b, const char *name, const char *missing)
+{
+	static char list[LIST], of_a[VALUE], of_b[VALUE];
+	char text[400];
+	ssize_t len = llistxattr(a, list, sizeof(list));
+
+	if (len < 0 && errno != EOPNOTSUPP)
+		trouble("cannot list the attributes of", name);
+	for (const char *at = list; at < list + (len > 0 ? len : 0); at += strlen(at) + 1) {
+		ssize_t a_len = lgetxattr(a, at, of_a, sizeof(of_a)), b_len = lgetxattr(b, at, of_b, sizeof(of_b));
+
+		if (is_label(at))
+			continue;
+		(void)snprintf(text, sizeof(text), b_len < 0 ? missing : "attribute %.200s differs", at);
+		if (a_len != b_len || (b_len > 0 && memcmp(of_a, of_b, (size_t)a_len) != 0))
+			differ(text, name);
+	}
+}
+
+static void compare_attributes(int a_dir, int b_dir, const char *a_name, const char *b_name, const char *shown)
+{
+	char a[PATH], b[PATH];
+
+	xattr_path(a, a_dir, a_name);
+	xattr_path(b, b_dir, b_name);
+	compare_attributes_of(a, b, shown, "attribute %.200s is missing in the second");
+	compare_attributes_of(b, a, shown, "attribute %.200s is only in the second");
+}
+
+/* ---- hard links ---- */
+
+struct pair {
+	dev_t a_dev, b_dev;
+	ino_t a, b;
+};
+
+static struct {
+	struct pair *at;
+	size_t count, cap;
+} pairs;
+
+/* Each inode of one tree goes with one of the other, for all its names. */
+static void compare_inodes(const struct stat *a, const struct stat *b, const char *name)
+{
+	if (a->st_nlink < 2 && b->st_nlink < 2)
+		return;
+	for (size_t i = pairs.count; i > 0; i--) {
+		const struct pair *p = &pairs.at[i - 1];
+		bool is_a = p->a == a->st_ino && p->a_dev == a->st_dev;
+
+		if (is_a != (p->b == b->st_ino && p->b_dev == b->st_dev)) {
+			differ("is linked with other names", name);
+			return;
+		}
+		if (is_a)
+			return;
+	}
+	if (pairs.count == pairs.cap) {
+		pairs.cap = pairs.cap ? 2 * pairs.cap : 64;
+		pairs.at = must(realloc(pairs.at, pairs.cap * sizeof(*pairs.at)));
+	}
+	pairs.at[pairs.count++] = (struct pair){ a->st_dev, b->st_dev, a->st_ino, b->st_ino };
+}
+
+static void compare_more(const struct stat *a, const struct stat *b, const char *name)
+{
+	char text[160];
+
+	if (job.owners && (a->st_uid != b->st_uid || a->st_gid != b->st_gid)) {
+		(void)snprintf(text, sizeof(text), "owners differ: %u:%u %u:%u", a->st_uid, a->st_gid, b->st_uid,
+			       b->st_gid);
+		differ(text, name);
+	}
+	if (job.links && !S_ISDIR(a->st_mode))
+		compare_inodes(a, b, name);
+	if (job.holes && S_ISREG(a->st_mode) && b->st_blocks > a->st_blocks + SLACK_BLOCKS) {
+		(void)snprintf(text, sizeof(text), "holes are lost: %lld blocks, %lld", (long long)a->st_blocks,
+			       (long long)b->st_blocks);
+		differ(text, name);
+	}
+	if ((S_ISCHR(a->st_mode) || S_ISBLK(a->st_mode)) && a->st_rdev != b->st_rdev)
+		differ("device numbers differ", name);
+}
+
 /* Returns whether both are directories, to be gone into. */
 static bool compare(int a_dir, int b_dir, const char *a_name, const char *b_name, bool is_root)
 {
@@ -202,6 +307,10 @@ static bool compare(int a_dir, int b_dir, const char *a_name, const char *b_name
 	}
 	if (!is_root || job.root || !S_ISDIR(a.st_mode))
 		compare_meta(&a, &b, shown);
+	if (!is_root || job.root || !S_ISDIR(a.st_mode))
+		compare_more(&a, &b, shown);
+	if (job.xattrs && (!is_root || job.root || !S_ISDIR(a.st_mode)))
+		compare_attributes(a_dir, b_dir, a_name, b_name, shown);
 	if (S_ISLNK(a.st_mode))
 		compare_links(a_dir, b_dir, a_name, b_name);
 	if (S_ISREG(a.st_mode) && a.st_size != b.st_size)
@@ -284,6 +393,14 @@ static bool take_option(const char *arg)
 		job.no_modes = true;
 	else if (strcmp(arg, "--root") == 0)
 		job.root = true;
+	else if (strcmp(arg, "--xattrs") == 0)
+		job.xattrs = true;
+	else if (strcmp(arg, "--owners") == 0)
+		job.owners = true;
+	else if (strcmp(arg, "--links") == 0)
+		job.links = true;
+	else if (strcmp(arg, "--holes") == 0)
+		job.holes = true;
 	else
 		return false;
 	return true;
@@ -296,12 +413,15 @@ int main(int argc, char **argv)
 	while (i < argc && take_option(argv[i]))
 		i++;
 	if (argc - i != 2) {
-		(void)fputs("usage: haul_treecmp [--no-times] [--no-modes] [--root] A B\n", stderr);
+		(void)fputs("usage: haul_treecmp [--no-times] [--no-modes] [--root] [--xattrs] [--owners] [--links] "
+			    "[--holes] A B\n",
+			    stderr);
 		return 2;
 	}
 	set_path(0, "");
 	if (compare(AT_FDCWD, AT_FDCWD, argv[i], argv[i + 1], true))
 		walk(change_to(AT_FDCWD, argv[i]), change_to(AT_FDCWD, argv[i + 1]));
 	free(job.path);
+	free(pairs.at);
 	return job.differences ? 1 : 0;
 }

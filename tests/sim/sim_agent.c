@@ -177,8 +177,7 @@ static struct manifest_record record_of(const struct sim_agent *a, uint32_t i)
 					   .kind = i ? ENTRY_FILE : ENTRY_DIRECTORY,
 					   .owner = UINT32_MAX,
 					   .group = UINT32_MAX,
-					   .link_to = HAUL_NO_INDEX,
-					   .xattr_ref = HAUL_NO_INDEX };
+					   .link_to = HAUL_NO_INDEX };
 	if (f) {
 		r.entry.name = (struct text){ f->name, strlen(f->name) };
 		r.entry.size = f->bytes;

@@ -255,7 +255,12 @@ static const struct bound bounds[] = {
 	LIMIT("MANIFEST", "1.1.11", NUMBER, UINT64_MAX - 1),
 	BAD("MANIFEST", "1.0.11", NUMBER, 0),
 	BAD("MANIFEST", "1.1.12", NUMBER, 1),
-	LIMIT("MANIFEST", "1.1.13", NUMBER, UINT64_MAX - 1),
+	BAD("MANIFEST", "1.1.13", NIL, 0),
+	GOOD("MANIFEST", "1.1.13", COUNT, 0),
+	BAD("MANIFEST", "1.1.13", COUNT, 2), /* of one name */
+	BAD_TEXT("MANIFEST", "1.1.13.0.0", "user"),
+	BAD_TEXT("MANIFEST", "1.1.13.0.0", "security.selinux"),
+	LIMIT("MANIFEST", "1.1.13.0.1", NAME_LEN, 65536),
 	LIMIT("MANIFEST", "1.1.14", NUMBER, U32),
 	BAD("MANIFEST", "1.0.14", NUMBER, 4),
 	LIMIT("MANIFEST", "1.1.15", NUMBER, 1000000),

@@ -77,10 +77,13 @@ static void decoded_fields_are_those_of_the_sample(void **state)
 	assert_true(e->index == 1 && e->parent == 0 && e->kind == ENTRY_FILE && e->size == 1048577);
 	assert_int_equal(e->mtime.sec, -5);
 	assert_true(e->mtime.nsec == 7 && e->mode == 04755 && e->owner == 0 && e->group == 1 && e->link_to == 0);
-	assert_true(e->xattr_ref == 9 && e->flags == 7 && e->attempt == 2 && e->extra_count == 1);
+	assert_true(e->attribute_count == 1 && e->flags == 7 && e->attempt == 2 && e->extra_count == 1);
 	assert_true(e->source_id[0] == 0xaa && e->source_id[15] == 0xbb && e->root.bytes[15] == 0xdd);
 	assert_memory_equal(e->name.at, "f\xff", 2);
 	assert_memory_equal(e->extra[0].bytes.at, "\x01\x02", 2);
+	assert_true(e->attributes[0].name_len == 6 && e->attributes[0].value_len == 2);
+	assert_memory_equal(e->attributes[0].name, "user.k", 6);
+	assert_memory_equal(e->attributes[0].value, "v\0", 2);
 	e = &m.manifest.records[0].entry;
 	assert_true(e->parent == HAUL_NO_INDEX && e->owner == UINT32_MAX && e->link_to == HAUL_NO_INDEX);
 	assert_true(m.manifest.records[4].dir_end.directory == HAUL_NO_INDEX);
@@ -225,7 +228,6 @@ static struct manifest_record long_record(char name[HAUL_NAME_MAX])
 			   .owner = 65535,
 			   .group = 65535,
 			   .link_to = UINT64_MAX - 1,
-			   .xattr_ref = UINT64_MAX - 1,
 			   .flags = UINT32_MAX,
 			   .source_id = { 1 },
 			   .root = { { 1 } } },

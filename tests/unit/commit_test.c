@@ -6,6 +6,7 @@
 
 #include "cmocka_first.h"
 #include "temp_tree.h"
+#include "tests/unit/meta_of.h"
 
 enum { ALL = RIGHT_LIST | RIGHT_READ | RIGHT_CREATE | RIGHT_OVERWRITE | RIGHT_META, BIG = 1 << 20 };
 
@@ -197,7 +198,7 @@ static struct recv_entry small(const char *path, const char *text)
 	struct recv_entry e = entry(ENTRY_FILE, path, strlen(text));
 
 	e.commit = COMMIT_SMALL;
-	assert_ok(partial_create_small(f.place, path, text, strlen(text), &e.facts, &e.partial));
+	assert_ok(partial_create_small(f.place, path, text, strlen(text), META(e.facts), &e.partial));
 	return e;
 }
 

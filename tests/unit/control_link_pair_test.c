@@ -184,8 +184,7 @@ static haul_status send_records(uint64_t first)
 								  .kind = ENTRY_FILE,
 								  .owner = UINT32_MAX,
 								  .group = UINT32_MAX,
-								  .link_to = HAUL_NO_INDEX,
-								  .xattr_ref = HAUL_NO_INDEX } };
+								  .link_to = HAUL_NO_INDEX } };
 	}
 	return control_link_send(f.client.link, &m, NULL);
 }

@@ -140,7 +140,6 @@ struct manifest_record entry_record(uint64_t index, uint64_t parent, enum entry_
 			   .owner = UINT32_MAX,
 			   .group = UINT32_MAX,
 			   .link_to = HAUL_NO_INDEX,
-			   .xattr_ref = HAUL_NO_INDEX,
 			   .link_target = { "x", kind == ENTRY_LINK } },
 	};
 }

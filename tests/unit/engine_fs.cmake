@@ -6,6 +6,7 @@ haul_unit_test(random_hex LIBS haul_engine)
 haul_unit_test(scratch_file LIBS haul_engine)
 haul_unit_test(beneath LIBS haul_engine Threads::Threads)
 haul_unit_test(owner LIBS haul_engine)
+haul_unit_test(attribute_io LIBS haul_engine)
 haul_unit_test(partial LIBS haul_engine Threads::Threads)
 set_tests_properties(unit.partial PROPERTIES RUN_SERIAL TRUE) # asks for more room than there is: others found none
 haul_unit_test(leaf_map LIBS haul_engine)

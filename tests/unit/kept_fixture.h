@@ -159,7 +159,7 @@ static inline void finish(struct place *p, struct partial *part, const char *pat
 {
 	struct haul_fault fault;
 
-	assert_done(partial_finish(part, &some_meta, false, &fault));
+	assert_done(partial_finish(part, META(some_meta), false, &fault));
 	assert_done(partial_publish(p, part, path, PUBLISH_REPLACE));
 }
 

@@ -44,7 +44,7 @@ static void one_that_waits_for_its_name_is_left_alone(void **state)
 		struct haul_fault fault;
 
 		check_leaf(&mine, 0, 'a');
-		assert_done(partial_finish(&mine, &meta, false, &fault));
+		assert_done(partial_finish(&mine, META(meta), false, &fault));
 		other = get(second, "file", &some_source);
 		assert_false(other.is_kept);
 		put_leaf(&other, 0, 'x');
@@ -115,7 +115,7 @@ static void bring_the_file(struct place *p, char who, unsigned round)
 		return;
 	}
 	fd = fcntl(part.file.fd, F_DUPFD_CLOEXEC, 3);
-	assert_done(partial_finish(&part, &some_meta, false, &fault));
+	assert_done(partial_finish(&part, META(some_meta), false, &fault));
 	(void)sched_yield();
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_nlink, 1);

@@ -205,6 +205,7 @@ static const struct message owners = {
 };
 
 static const struct extra_digest extra[] = { { .algorithm = 3, .bytes = T("\x01\x02") } };
+static const struct attribute attribute_list[] = { { "user.k", 6, "v\0", 2 } };
 static const struct manifest_record records[] = {
 	{ .type = RECORD_ENTRY,
 	  .entry = { .index = 0,
@@ -215,8 +216,7 @@ static const struct manifest_record records[] = {
 		     .mode = 0755,
 		     .owner = UINT32_MAX,
 		     .group = UINT32_MAX,
-		     .link_to = HAUL_NO_INDEX,
-		     .xattr_ref = HAUL_NO_INDEX } },
+		     .link_to = HAUL_NO_INDEX } },
 	{ .type = RECORD_ENTRY,
 	  .entry = { .index = 1,
 		     .parent = 0,
@@ -228,7 +228,8 @@ static const struct manifest_record records[] = {
 		     .owner = 0,
 		     .group = 1,
 		     .link_to = 0,
-		     .xattr_ref = 9,
+		     .attributes = attribute_list,
+		     .attribute_count = COUNT(attribute_list),
 		     .flags = 7,
 		     .attempt = 2,
 		     .source_id = { 0xaa, [15] = 0xbb },
@@ -244,7 +245,6 @@ static const struct manifest_record records[] = {
 		     .owner = UINT32_MAX,
 		     .group = UINT32_MAX,
 		     .link_to = HAUL_NO_INDEX,
-		     .xattr_ref = HAUL_NO_INDEX,
 		     .link_target = T("../x") } },
 	{ .type = RECORD_DIR_END, .dir_end = { .directory = 0, .count = 2, .is_complete = true } },
 	{ .type = RECORD_DIR_END, .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED } },
@@ -306,7 +306,8 @@ static const struct entry_result results[] = {
 	  .flags = 7,
 	  .offset = 5,
 	  .root = { { 0xcc, [15] = 0xdd } },
-	  .detail = T("user.x") },
+	  .detail = T("user.x"),
+	  .lost = 5 },
 	{ .entry = HAUL_NO_INDEX, .outcome = OUTCOME_FAILED, .changes = CHANGE_SURPLUS, .detail = T("d/old") },
 };
 static const struct message result = {

@@ -4,6 +4,7 @@
 #include "engine/partial.h"
 
 #include "temp_tree.h"
+#include "tests/unit/meta_of.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,13 +72,13 @@ static void what_arrives_gets_its_owner(void **state)
 	assert_done(partial_create(f->place, "dir/large", &cfg, &part, &fault));
 	assert_int_equal(fstat(part.file.fd, &st), 0);
 	assert_int_equal(st.st_uid, 0);
-	assert_done(partial_finish(&part, &some_meta, false, &fault));
+	assert_done(partial_finish(&part, META(some_meta), false, &fault));
 	assert_done(partial_publish(f->place, &part, "dir/large", PUBLISH_NO_REPLACE));
-	assert_done(partial_create_small(f->place, "dir/small", "content", 7, &some_meta, &part));
+	assert_done(partial_create_small(f->place, "dir/small", "content", 7, META(some_meta), &part));
 	assert_done(partial_publish(f->place, &part, "dir/small", PUBLISH_NO_REPLACE));
 	assert_done(place_make_directory(f->place, "made", &kind));
-	assert_done(place_finish_directory(f->place, "made", &some_meta, false));
-	assert_done(place_make_link(f->place, "made/link", "../dir/small", &some_meta, PUBLISH_NO_REPLACE));
+	assert_done(place_finish_directory(f->place, "made", META(some_meta), false));
+	assert_done(place_make_link(f->place, "made/link", "../dir/small", META(some_meta), PUBLISH_NO_REPLACE));
 	assert_owner(f, "dir/large", 4321, 8765);
 	assert_owner(f, "dir/small", 4321, 8765);
 	assert_owner(f, "made", 4321, 8765);
@@ -104,11 +105,11 @@ static int try_to_give(struct fixture *f)
 	place_set_owner(p, &owner);
 	if (owner_probe(f->tree.fd, &owner, &fault).code != HAUL_DENIED.code || !strstr(fault.text, "4321:8765"))
 		return 3;
-	if (partial_create_small(p, "small", "x", 1, &some_meta, &part).code != HAUL_DENIED.code)
+	if (partial_create_small(p, "small", "x", 1, META(some_meta), &part).code != HAUL_DENIED.code)
 		return 4;
 	if (place_make_directory(p, "made", &kind).code != HAUL_DENIED.code)
 		return 5;
-	if (place_make_link(p, "link", "x", &some_meta, PUBLISH_NO_REPLACE).code != HAUL_DENIED.code)
+	if (place_make_link(p, "link", "x", META(some_meta), PUBLISH_NO_REPLACE).code != HAUL_DENIED.code)
 		return 6;
 	place_close(p);
 	return temp_count(f->tree.fd, ".") == 1 ? 0 : 7;

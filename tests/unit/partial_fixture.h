@@ -5,6 +5,7 @@
 #include "engine/place.h"
 
 #include "temp_tree.h"
+#include "tests/unit/meta_of.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +75,7 @@ static inline haul_status create(struct place *p, const char *path, uint64_t siz
 
 static inline void small(struct place *p, const char *path, const char *text, struct partial *ret_partial)
 {
-	assert_done(partial_create_small(p, path, text, strlen(text), &some_meta, ret_partial));
+	assert_done(partial_create_small(p, path, text, strlen(text), META(some_meta), ret_partial));
 	assert_int_equal(ret_partial->file.fd, -1);
 }
 

@@ -492,7 +492,7 @@ static void one_that_was_finished_is_replaced(void **state)
 		part = get_kept(f->place, "file", &some_source, PARTIAL_NEW);
 		check_leaf(&part, 0, 'a');
 		if (i == 0)
-			assert_done(partial_finish(&part, &some_meta, false, &fault));
+			assert_done(partial_finish(&part, META(some_meta), false, &fault));
 		else
 			assert_int_equal(fchown(part.file.fd, 4321, 4321), geteuid() == 0 ? 0 : -1);
 		partial_keep(&part);
@@ -523,7 +523,7 @@ static void one_that_was_made_read_only_is_replaced(void **state)
 	f->place = keeping_place(f->tree.fd, f->tree.fd, peer);
 	part = get_kept(f->place, "file", &some_source, PARTIAL_NEW);
 	check_leaf(&part, 0, 'a');
-	assert_done(partial_finish(&part, &read_only, false, &fault));
+	assert_done(partial_finish(&part, META(read_only), false, &fault));
 	partial_keep(&part);
 	part = get(f->place, "file", &some_source);
 	assert_int_equal(seteuid(0), 0);

@@ -19,7 +19,7 @@ static void a_large_file_arrives(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(st.st_size, 7);
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 0);
-	assert_done(partial_finish(&part, &some_meta, true, &fault));
+	assert_done(partial_finish(&part, META(some_meta), true, &fault));
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 0);
 	assert_done(partial_publish(f->place, &part, "dir/file", PUBLISH_NO_REPLACE));
 	assert_done(place_sync_parent(f->place, "dir/file"));
@@ -54,7 +54,7 @@ static void a_padded_tail_is_cut(void **state)
 
 	large(f->place, "file", "content", &part);
 	assert_int_equal(pwrite(part.file.fd, zeros, sizeof(zeros), 7), sizeof(zeros));
-	assert_done(partial_finish(&part, &some_meta, false, &fault));
+	assert_done(partial_finish(&part, META(some_meta), false, &fault));
 	assert_done(partial_publish(f->place, &part, "file", PUBLISH_NO_REPLACE));
 	assert_true(temp_holds(f->tree.fd, "file", "content"));
 }
@@ -127,10 +127,10 @@ static void links_in_the_path_stop_everything(void **state)
 	temp_dir(f->tree.fd, "outside");
 	temp_link(f->tree.fd, "dir/link", "../outside");
 	assert_code(create(f->place, "dir/link/x", 1, DIRECT_NEVER, &part), HAUL_LINK_IN_PATH);
-	assert_code(partial_create_small(f->place, "dir/link/x", "x", 1, &some_meta, &part), HAUL_LINK_IN_PATH);
+	assert_code(partial_create_small(f->place, "dir/link/x", "x", 1, META(some_meta), &part), HAUL_LINK_IN_PATH);
 	assert_code(place_make_directory(f->place, "dir/link/x", &kind), HAUL_LINK_IN_PATH);
-	assert_code(place_make_link(f->place, "dir/link/x", "t", &some_meta, PUBLISH_REPLACE), HAUL_LINK_IN_PATH);
-	assert_code(place_finish_directory(f->place, "dir/link", &some_meta, false), HAUL_LINK_IN_PATH);
+	assert_code(place_make_link(f->place, "dir/link/x", "t", META(some_meta), PUBLISH_REPLACE), HAUL_LINK_IN_PATH);
+	assert_code(place_finish_directory(f->place, "dir/link", META(some_meta), false), HAUL_LINK_IN_PATH);
 	assert_code(place_open_file(f->place, "dir/link", DIRECT_NEVER, &file, &fault), HAUL_WRONG_KIND);
 	small(f->place, "dir/x", "x", &part);
 	assert_code(partial_publish(f->place, &part, "dir/link/x", PUBLISH_REPLACE), HAUL_LINK_IN_PATH);
@@ -213,9 +213,9 @@ static void another_file_system_gets_its_partials_itself(void **state)
 	assert_true(is_in_target(&part));
 	assert_done(partial_publish(f->place, &part, "dir/a", PUBLISH_NO_REPLACE));
 	large(f->place, "dir/b", "b", &part);
-	assert_done(partial_finish(&part, &some_meta, true, &fault));
+	assert_done(partial_finish(&part, META(some_meta), true, &fault));
 	assert_done(partial_publish(f->place, &part, "dir/b", PUBLISH_NO_REPLACE));
-	assert_done(place_make_link(f->place, "dir/c", "a", &some_meta, PUBLISH_NO_REPLACE));
+	assert_done(place_make_link(f->place, "dir/c", "a", META(some_meta), PUBLISH_NO_REPLACE));
 	assert_code(create(f->place, "dir/d", 8 << 20, DIRECT_NEVER, &part), HAUL_NO_SPACE);
 	assert_done(create(f->place, "dir/d", 1 << 20, DIRECT_NEVER, &part));
 	assert_int_equal(fstat(part.file.fd, &st), 0);
@@ -311,7 +311,7 @@ static void a_sparse_file_takes_no_room_ahead(void **state)
 	assert_int_equal(fstat(part.file.fd, &st), 0);
 	assert_int_equal(st.st_size, cfg.size);
 	assert_true(st.st_blocks < 4096);
-	assert_done(partial_finish(&part, &some_meta, false, &fault));
+	assert_done(partial_finish(&part, META(some_meta), false, &fault));
 	assert_done(partial_publish(f->place, &part, "sparse", PUBLISH_NO_REPLACE));
 	assert_facts(f->place, "sparse", cfg.size);
 }

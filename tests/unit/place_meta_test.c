@@ -24,19 +24,20 @@ static void times_outside_the_usual_are_kept(void **state)
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		meta.mtime = times[i];
-		assert_done(partial_create_small(f->place, "file", "x", 1, &meta, &part));
+		assert_done(partial_create_small(f->place, "file", "x", 1, META(meta), &part));
 		assert_done(partial_publish(f->place, &part, "file", PUBLISH_REPLACE));
 		assert_done(place_stat(f->place, "file", &got));
 		assert_int_equal(got.mtime.sec, times[i].sec);
 		assert_int_equal(got.mtime.nsec, times[i].nsec);
 	}
 	meta.mtime.nsec = 1000000000;
-	assert_code(partial_create_small(f->place, "file", "x", 1, &meta, &part), HAUL_BAD_VALUE);
+	assert_code(partial_create_small(f->place, "file", "x", 1, META(meta), &part), HAUL_BAD_VALUE);
 	assert_int_equal(place_time_step_ns(f->place), 1);
 }
 
 static void directories_are_made_and_finished(void **state)
 {
+	const struct entry_facts only_mode = { .mode = 0711, .mtime.nsec = PARTIAL_KEEP_TIME };
 	struct fixture *f = *state;
 	const struct entry_facts meta = { .mode = 0555, .mtime = { .sec = 77, .nsec = 88 } };
 	struct entry_facts got;
@@ -51,17 +52,16 @@ static void directories_are_made_and_finished(void **state)
 	assert_int_equal(kind, ENTRY_FILE);
 	small(f->place, "dir/new/file", "x", &part);
 	assert_done(partial_publish(f->place, &part, "dir/new/file", PUBLISH_NO_REPLACE));
-	assert_done(place_finish_directory(f->place, "dir/new", &meta, true));
+	assert_done(place_finish_directory(f->place, "dir/new", META(meta), true));
 	assert_done(place_stat(f->place, "dir/new", &got));
 	assert_int_equal(got.mode, 0555);
 	assert_int_equal(got.mtime.sec, 77);
 	assert_int_equal(got.mtime.nsec, 88);
-	assert_done(place_finish_directory(
-	    f->place, "", &(struct entry_facts){ .mode = 0711, .mtime.nsec = PARTIAL_KEEP_TIME }, true));
+	assert_done(place_finish_directory(f->place, "", META(only_mode), true));
 	assert_done(place_stat(f->place, "", &got));
 	assert_int_equal(got.mode, 0711);
 	assert_int_not_equal(got.mtime.sec, 0);
-	assert_code(place_finish_directory(f->place, "file", &meta, false), HAUL_NOT_DIRECTORY);
+	assert_code(place_finish_directory(f->place, "file", META(meta), false), HAUL_NOT_DIRECTORY);
 }
 
 static void links_are_made(void **state)
@@ -71,7 +71,7 @@ static void links_are_made(void **state)
 	char *target;
 	size_t len;
 
-	assert_done(place_make_link(f->place, "dir/link", "../\xff\n", &some_meta, PUBLISH_NO_REPLACE));
+	assert_done(place_make_link(f->place, "dir/link", "../\xff\n", META(some_meta), PUBLISH_NO_REPLACE));
 	assert_done(place_stat(f->place, "dir/link", &got));
 	assert_int_equal(got.kind, ENTRY_LINK);
 	assert_int_equal(got.mtime.sec, some_meta.mtime.sec);
@@ -79,10 +79,10 @@ static void links_are_made(void **state)
 	assert_done(place_read_link(f->place, "dir/link", &target, &len));
 	assert_string_equal(target, "../\xff\n");
 	free(target);
-	assert_code(place_make_link(f->place, "dir/link", "b", &some_meta, PUBLISH_NO_REPLACE), HAUL_EXISTS);
-	assert_done(place_make_link(f->place, "dir/link", "b", &some_meta, PUBLISH_REPLACE));
-	assert_code(place_make_link(f->place, "dir", "b", &some_meta, PUBLISH_REPLACE), HAUL_IS_DIRECTORY);
-	assert_code(place_make_link(f->place, "e", "", &some_meta, PUBLISH_REPLACE), HAUL_BAD_VALUE);
+	assert_code(place_make_link(f->place, "dir/link", "b", META(some_meta), PUBLISH_NO_REPLACE), HAUL_EXISTS);
+	assert_done(place_make_link(f->place, "dir/link", "b", META(some_meta), PUBLISH_REPLACE));
+	assert_code(place_make_link(f->place, "dir", "b", META(some_meta), PUBLISH_REPLACE), HAUL_IS_DIRECTORY);
+	assert_code(place_make_link(f->place, "e", "", META(some_meta), PUBLISH_REPLACE), HAUL_BAD_VALUE);
 	assert_int_equal(temp_count(f->tree.fd, "dir"), 1);
 }
 
@@ -95,16 +95,16 @@ static void metadata_is_set_on_what_was_seen(void **state)
 	temp_text(f->tree.fd, "file", "x");
 	assert_int_equal(fchmodat(f->tree.fd, "file", 0200, 0), 0);
 	assert_done(place_stat(f->place, "file", &seen));
-	assert_done(place_set_meta(f->place, "file", &seen, &only_time));
+	assert_done(place_set_meta(f->place, "file", &seen, META(only_time)));
 	assert_done(place_stat(f->place, "file", &got));
 	assert_int_equal(got.mode, 0200);
 	assert_int_equal(got.mtime.nsec, some_meta.mtime.nsec);
-	assert_done(place_set_meta(f->place, "file", &got, &some_meta));
+	assert_done(place_set_meta(f->place, "file", &got, META(some_meta)));
 	assert_facts(f->place, "file", 1);
-	assert_code(place_set_meta(f->place, "file", &seen, &some_meta), HAUL_CHANGED);
-	assert_code(place_set_meta(f->place, "dir", &seen, &some_meta), HAUL_WRONG_KIND);
+	assert_code(place_set_meta(f->place, "file", &seen, META(some_meta)), HAUL_CHANGED);
+	assert_code(place_set_meta(f->place, "dir", &seen, META(some_meta)), HAUL_WRONG_KIND);
 	temp_link(f->tree.fd, "link", "file");
-	assert_code(place_set_meta(f->place, "link", &seen, &some_meta), HAUL_WRONG_KIND);
+	assert_code(place_set_meta(f->place, "link", &seen, META(some_meta)), HAUL_WRONG_KIND);
 }
 
 static void only_regular_files_are_opened(void **state)
@@ -163,14 +163,14 @@ static void write_protected(struct fixture *f)
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
 	check(fchmodat(f->tree.fd, "dir", 0500, 0) == 0);
 	check(create(p, "dir/x", 1, DIRECT_NEVER, &part).code == HAUL_DENIED.code);
-	check(place_finish_directory(p, "dir/x", &some_meta, false).code == HAUL_NOT_FOUND.code);
-	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
+	check(place_finish_directory(p, "dir/x", META(some_meta), false).code == HAUL_NOT_FOUND.code);
+	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, META(some_meta), &part)));
 	check(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE).code == HAUL_DENIED.code);
 	check(haul_ok(place_open_up_directory(p, "dir", &old)));
 	check(old == 0500);
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	meta.mode = old;
-	check(haul_ok(place_finish_directory(p, "dir", &meta, true)));
+	check(haul_ok(place_finish_directory(p, "dir", META(meta), true)));
 	check(create(p, "dir/y", 1, DIRECT_NEVER, &part).code == HAUL_DENIED.code);
 	place_close(p);
 }
@@ -185,11 +185,11 @@ static void unreadable(struct fixture *f)
 
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
 	check(fchmodat(f->tree.fd, "dir", 0300, 0) == 0);
-	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
+	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, META(some_meta), &part)));
 	check(is_in_target(&part)); /* what it hands down cannot be known */
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	check(haul_ok(place_sync_parent(p, "dir/x")));
-	check(haul_ok(place_finish_directory(p, "dir", &meta, true)));
+	check(haul_ok(place_finish_directory(p, "dir", META(meta), true)));
 	check(haul_ok(place_open_up_directory(p, "dir", &old)));
 	check(old == 0100);
 	place_close(p);
@@ -202,7 +202,7 @@ static void haul_of_somebody_else(struct fixture *f)
 	struct partial part;
 
 	check(haul_ok(place_open(f->tree.fd, f->tree.fd, &p, &fault)));
-	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, &some_meta, &part)));
+	check(haul_ok(partial_create_small(p, "dir/x", "x", 1, META(some_meta), &part)));
 	check(is_in_target(&part));
 	check(haul_ok(partial_publish(p, &part, "dir/x", PUBLISH_REPLACE)));
 	place_close(p);

@@ -154,7 +154,7 @@ static bool make_one(struct place *p, unsigned dir, const char *path)
 	st = place_make_directory(p, dir_path, &kind);
 	if (haul_failed(st) && st.code != HAUL_EXISTS.code)
 		return false;
-	st = partial_create_small(p, path, path, strlen(path), &some_meta, &part);
+	st = partial_create_small(p, path, path, strlen(path), META(some_meta), &part);
 	if (haul_ok(st))
 		st = partial_publish(p, &part, path, PUBLISH_NO_REPLACE);
 	if (haul_ok(st))

@@ -47,7 +47,7 @@ static void open_desk(void)
 	}
 	source.root_fd = d.tree.fd;
 	assert_ok(mailbox_open_plain(&d.main));
-	assert_ok(source_scan_start(&d.scan, &source, 1, NULL));
+	assert_ok(source_scan_start(&d.scan, &source, 1, 0, NULL));
 }
 
 static void close_desk(void)

@@ -114,6 +114,9 @@ static void begin_anew(struct transfer *t)
 	t->last_bytes = 0;
 	memset(r->specials, 0, sizeof(r->specials));
 	memset(r->lost, 0, sizeof(r->lost));
+	t->doomed_count = 0;
+	free(t->doomed);
+	t->doomed = NULL;
 	r->files_equal = r->files_different = r->files_missing = r->files_surplus = r->meta_different = 0;
 	r->files_sent = 0;
 }

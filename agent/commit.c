@@ -11,6 +11,7 @@
  */
 #include "agent/commit.h"
 
+#include "agent/quota.h"
 #include "agent/trace.h"
 #include "certs/rights.h"
 
@@ -153,6 +154,45 @@ static void discard(struct recv_entry *e)
 		partial_discard(&e->partial);
 }
 
+/* A file on its way to its name, and whose thread gives it. */
+struct naming {
+	struct commit *c;
+	struct recv_entry *e;
+	enum publish_rule rule;
+};
+
+static haul_status size_of_replaced(void *ctx, uint64_t *ret_size)
+{
+	const struct naming *n = ctx;
+	struct entry_facts facts;
+	haul_status st = n->e->has_seen ? place_stat(n->c->cfg.place, n->e->path, &facts) : HAUL_NOT_FOUND;
+
+	*ret_size = haul_ok(st) && facts.kind == ENTRY_FILE ? facts.size : 0;
+	return st.code == HAUL_CODE_NOT_FOUND ? HAUL_OK : st;
+}
+
+static haul_status publish(void *ctx)
+{
+	const struct naming *n = ctx;
+
+	return partial_publish(n->c->cfg.place, &n->e->partial, n->e->path, n->rule);
+}
+
+static haul_status name_file(struct commit *c, struct recv_entry *e, enum publish_rule rule)
+{
+	struct naming naming = { c, e, rule };
+	const struct quota_naming counted = { .size = e->facts.size,
+					      .held = e->quota_held,
+					      .replaced = size_of_replaced,
+					      .give_name = publish,
+					      .ctx = &naming };
+	haul_status st = c->cfg.quota ? quota_name(c->cfg.quota, &counted) : publish(&naming);
+
+	if (haul_ok(st))
+		e->quota_held = 0;
+	return st;
+}
+
 static haul_status do_commit(struct commit *c, struct recv_entry *e, struct place_meta *meta)
 {
 	enum publish_rule rule = e->may_replace ? PUBLISH_REPLACE : PUBLISH_NO_REPLACE;
@@ -160,7 +200,7 @@ static haul_status do_commit(struct commit *c, struct recv_entry *e, struct plac
 	switch (e->commit) {
 	case COMMIT_SMALL:
 	case COMMIT_BIG:
-		return partial_publish(c->cfg.place, &e->partial, e->path, rule);
+		return name_file(c, e, rule);
 	case COMMIT_LINK:
 		return place_make_link(c->cfg.place, e->path, e->link_target, meta, rule);
 	case COMMIT_DIRECTORY:

@@ -33,6 +33,7 @@ struct commit_config {
 	struct place *place; /* held; NULL for a dry run: nothing is ever posted then */
 	bool no_sync;
 	const _Atomic uint64_t *rights; /* of the sender, as they are now; held */
+	struct quota *quota;            /* of the sender's device; held; NULL: nothing is counted */
 	struct mailbox *main;
 	void (*on_committed)(struct recv_entry *e); /* main loop: committed, discarded, or e->code */
 	struct trace_track *track;                  /* the thread's; given, closed by commit_stop(); NULL: off */

@@ -53,8 +53,7 @@ struct job_totals {
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
 	bool is_durable;
-	/* Of the first file system at the destination that proved too small: what had to be written, what was free. */
-	uint64_t need_bytes, free_bytes;
+	struct job_lack lack;         /* at the destination */
 	uint64_t doomed_told;         /* entries of the destination alone that were told */
 	struct mirror_totals mirror;  /* a sync's deletions */
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */

@@ -179,3 +179,21 @@ void peer_error_explain(const struct msg_error *e, const char *peer_name, struct
 		explain_other(e, &p, ret_error);
 	}
 }
+
+void peer_error_explain_quota(const struct msg_error *e, const struct job_lack *lack, const char *peer_name,
+			      struct peer_error *ret_error)
+{
+	char quota[32], used[32], more[32], rights[RIGHTS_TEXT_MAX];
+	uint64_t left = lack->free_bytes < lack->quota_bytes ? lack->free_bytes : lack->quota_bytes;
+	uint64_t missing = lack->need_bytes > left ? lack->need_bytes - left : 0;
+	struct parts p;
+
+	parts_of(e, peer_name, &p);
+	*ret_error = (struct peer_error){ .status = HAUL_QUOTA, .exit_code = exit_class_of(HAUL_QUOTA) };
+	snprintf(ret_error->text, sizeof(ret_error->text), "%s:%s: the quota of %s is %s, %s used; this needs %s more",
+		 p.peer, p.share, p.name, peer_error_bytes(lack->quota_bytes, quota, sizeof(quota)),
+		 peer_error_bytes(lack->quota_bytes - left, used, sizeof(used)),
+		 peer_error_bytes(missing, more, sizeof(more)));
+	snprintf(ret_error->remedy, sizeof(ret_error->remedy), "On %s run: haul peer allow %s %s=%s --quota SIZE",
+		 p.peer, p.name, p.share, rights_text(e->held_rights, rights));
+}

@@ -15,6 +15,13 @@ struct peer_error {
 /* e is borrowed, all in it untrusted; peer_name is our name for who sent it. */
 void peer_error_explain(const struct msg_error *e, const char *peer_name, struct peer_error *ret_error);
 
+/*
+ * A quota of this device that a job has found too small. e: share, your_name and held_rights, untrusted; lack is the
+ * peer's word as well.
+ */
+void peer_error_explain_quota(const struct msg_error *e, const struct job_lack *lack, const char *peer_name,
+			      struct peer_error *ret_error);
+
 /* "2.1 TB": bytes in units of 1000. Returns ret_text. */
 const char *peer_error_bytes(uint64_t bytes, char *ret_text, size_t cap);
 

@@ -6,6 +6,8 @@
 #include "agent/peers.h"
 
 #include "agent/peer_address.h"
+#include "agent/quota.h"
+#include "agent/serve_ask.h"
 #include "agent/shares.h"
 #include "certs/pins.h"
 #include "certs/rights.h"
@@ -40,8 +42,9 @@ static haul_status copy_rights(const struct pin *pin, struct peer *p)
 	if (!p->rights)
 		return HAUL_NO_MEMORY;
 	for (size_t i = 0; i < pin->right_count; i++) {
-		p->rights[i] =
-		    (struct peer_right){ .share = strdup(pin->rights[i].share), .rights = pin->rights[i].rights };
+		p->rights[i] = (struct peer_right){ .share = strdup(pin->rights[i].share),
+						    .rights = pin->rights[i].rights,
+						    .quota = pin->rights[i].quota };
 		if (!p->rights[i].share)
 			return HAUL_NO_MEMORY;
 		p->right_count++;
@@ -132,12 +135,46 @@ const struct peer *peers_find_id(const struct peer_list *l, const uint8_t device
 	return NULL;
 }
 
-uint64_t peer_rights_on(const struct peer *p, const char *share, size_t share_len)
+static const struct peer_right *right_on(const struct peer *p, const char *share, size_t share_len)
 {
 	for (size_t i = 0; i < p->right_count; i++)
 		if (strlen(p->rights[i].share) == share_len && !memcmp(p->rights[i].share, share, share_len))
-			return p->rights[i].rights;
-	return 0;
+			return &p->rights[i];
+	return NULL;
+}
+
+uint64_t peer_rights_on(const struct peer *p, const char *share, size_t share_len)
+{
+	const struct peer_right *right = right_on(p, share, share_len);
+
+	return right ? right->rights : 0;
+}
+
+struct quota_limit peer_quota_on(const struct peer *p, const char *share, size_t share_len)
+{
+	const struct peer_right *right = right_on(p, share, share_len);
+
+	return right ? right->quota : (struct quota_limit){ .bytes = 0 };
+}
+
+haul_status peer_quota_used(const struct home *h, const struct peer *p, const struct peer_right *right,
+			    uint64_t *ret_bytes)
+{
+	struct share_list shares;
+	const struct share *share;
+	haul_status st = shares_load(h, &shares, NULL);
+	int fd = -1;
+
+	if (haul_failed(st))
+		return st;
+	share = shares_find(&shares, right->share, strlen(right->share));
+	st = share ? share_open(share, false, &fd, NULL) : HAUL_NO_SHARE;
+	if (haul_ok(st))
+		st = quota_used(h->state_dir, p->device_id, right->share, &right->quota, fd, ret_bytes);
+	if (fd >= 0)
+		(void)close(fd);
+	shares_free(&shares);
+	return st;
 }
 
 const char *peer_rights_text(uint64_t rights, char *ret_text, size_t cap)
@@ -249,6 +286,16 @@ static haul_status add_address(struct pins *pins, const char *name, const char *
 	return haul_ok(st) ? pins_add_address(pins, name, peer_address_text(&address, kept), fault) : st;
 }
 
+static haul_status allow_one(struct pins *pins, const char *name, const struct peer_allow *allow,
+			     struct haul_fault *fault)
+{
+	haul_status st = pins_allow(pins, name, allow->share, allow->rights, fault);
+
+	return haul_ok(st) && allow->has_quota && allow->rights
+		   ? pins_quota(pins, name, allow->share, &allow->quota, fault)
+		   : st;
+}
+
 haul_status peers_add(const struct home *h, const char *device_id_text, const char *name, const char *const *addresses,
 		      size_t address_count, const struct peer_allow *allow, size_t allow_count,
 		      struct haul_fault *fault)
@@ -269,7 +316,7 @@ haul_status peers_add(const struct home *h, const char *device_id_text, const ch
 	for (size_t i = 0; i < address_count && haul_ok(st); i++)
 		st = add_address(&c.pins, name, addresses[i], fault);
 	for (size_t i = 0; i < allow_count && haul_ok(st); i++)
-		st = pins_allow(&c.pins, name, allow[i].share, allow[i].rights, fault);
+		st = allow_one(&c.pins, name, &allow[i], fault);
 	return change_end(&c, st, fault);
 }
 
@@ -299,6 +346,6 @@ haul_status peers_allow(const struct home *h, const char *name, const struct pee
 	if (haul_ok(st))
 		st = require_shares(h, allow, allow->rights ? 1 : 0, "haul peer allow grants", fault);
 	if (haul_ok(st))
-		st = pins_allow(&c.pins, name, allow->share, allow->rights, fault);
+		st = allow_one(&c.pins, name, allow, fault);
 	return change_end(&c, st, fault);
 }

@@ -5,10 +5,12 @@
 #define HAUL_AGENT_PEERS_H
 
 #include "agent/home.h"
+#include "engine/base/quota_limit.h"
 
 struct peer_right {
 	char *share;
 	uint64_t rights; /* bits as certs/rights.h; peer_rights_text() prints them */
+	struct quota_limit quota;
 };
 
 struct peer {
@@ -35,15 +37,28 @@ const struct peer *peers_find_id(const struct peer_list *l, const uint8_t device
 /* The rights of a peer on a share of this machine; 0 when it has none there. */
 uint64_t peer_rights_on(const struct peer *p, const char *share, size_t share_len);
 
+/* What limits it there; bytes 0: nothing does. */
+struct quota_limit peer_quota_on(const struct peer *p, const char *share, size_t share_len);
+
+/*
+ * How much of its quota there a peer has used; jobs that run now may have more. right: one of p's. Blocking.
+ *
+ * HAUL_NO_SHARE   this machine has no such share. Else as looking at the share and reading a file of the home.
+ */
+HAUL_MUST_USE haul_status peer_quota_used(const struct home *h, const struct peer *p, const struct peer_right *right,
+					  uint64_t *ret_bytes);
+
 /* "reader", "list,read" …; "none" for 0. Returns ret_text. */
 const char *peer_rights_text(uint64_t rights, char *ret_text, size_t cap);
 /* HAUL_BAD_VALUE names the word that is not a right and those that are. */
 HAUL_MUST_USE haul_status peer_rights_parse(const char *text, uint64_t *ret_rights, struct haul_fault *fault);
 
-/* SHARE=RIGHTS */
+/* SHARE=RIGHTS, and the limit of what may be put there. */
 struct peer_allow {
 	const char *share;
 	uint64_t rights;
+	bool has_quota; /* false: the one it has stays as it is */
+	struct quota_limit quota;
 };
 
 /*
@@ -55,7 +70,8 @@ HAUL_MUST_USE haul_status peers_add(const struct home *h, const char *device_id_
 				    const char *const *addresses, size_t address_count, const struct peer_allow *allow,
 				    size_t allow_count, struct haul_fault *fault);
 HAUL_MUST_USE haul_status peers_remove(const struct home *h, const char *name, struct haul_fault *fault);
-/* Set (replace) the rights of a peer on one share; rights 0 takes them away. HAUL_NOT_KNOWN, HAUL_NO_SHARE. */
+/* Set (replace) the rights of a peer on one share, and its quota if there is one; rights 0 takes both away.
+ * HAUL_NOT_KNOWN, HAUL_NO_SHARE. */
 HAUL_MUST_USE haul_status peers_allow(const struct home *h, const char *name, const struct peer_allow *allow,
 				      struct haul_fault *fault);
 

@@ -89,7 +89,7 @@ static void send_job_end(struct receiver *r)
 	haul_status st = job_digest_root(r->digest, r->totals.entries, &r->totals.root);
 
 	r->totals.is_durable = !(r->job->flags & JOB_NO_SYNC);
-	store_room_lacks(&r->store, &r->totals.need_bytes, &r->totals.free_bytes);
+	store_room_lacks(&r->store, &r->totals.lack);
 	if (haul_ok(st)) {
 		r->totals.has_root = true;
 		m.job_end = (struct msg_job_end){ .entries = r->totals.entries,
@@ -101,8 +101,7 @@ static void send_job_end(struct receiver *r)
 						  .root = r->totals.root,
 						  .is_durable = r->totals.is_durable,
 						  .times = job_times_say(&r->totals.own, r->totals.cpu_ms),
-						  .need_bytes = r->totals.need_bytes,
-						  .free_bytes = r->totals.free_bytes,
+						  .lack = r->totals.lack,
 						  .delete_refusal = r->totals.mirror.refusal,
 						  .surplus = r->totals.mirror.surplus,
 						  .there = r->totals.mirror.there,
@@ -299,6 +298,8 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .time_window_ns = r->job->modify_window_ns,
 				      .direct = r->job->direct,
 				      .may_clone = r->cfg.may_clone,
+				      .private_fd = r->cfg.private_fd,
+				      .quota = r->cfg.quota,
 				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
 				      .mirror = r->mirror,
 				      .mirrors_root = r->cfg.mirror.covers_root,
@@ -306,6 +307,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 	struct commit_config commit = { .place = r->place,
 					.no_sync = r->job->flags & JOB_NO_SYNC,
 					.rights = &r->store.rights,
+					.quota = r->cfg.quota,
 					.main = r->job->mailbox,
 					.on_committed = receiver_on_committed };
 	haul_status st;
@@ -349,6 +351,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		place_name_root(r->place, r->cfg.root_name);
 		place_keep(r->place, r->cfg.peer_id);
 	}
+	if (haul_ok(st) && r->place && r->cfg.peer_id && r->job->verb == JOB_COPY && r->job->flags & JOB_DRY_RUN)
+		place_look_kept(r->place, r->cfg.private_fd, r->cfg.peer_id);
 	if (haul_ok(st))
 		st = open_root(r);
 	if (haul_ok(st))

@@ -34,6 +34,7 @@ struct receiver_config {
 	    *peer_id; /* the sender's device, 32 bytes, held: what stays unfinished is kept for it; NULL: not */
 	const char *root_name; /* what root_fd is below private_fd; held; NULL: the same */
 	unsigned keep_days;    /* how long it is kept when nobody goes on with it; 0: PLACE_KEEP_DAYS */
+	struct quota *quota;   /* of that device on the share, joined and loaded; held; NULL: nothing is counted */
 	bool may_clone;        /* whole files may share their source's extents, unread, where it is known */
 	struct receiver_mirror mirror;
 	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */

@@ -33,6 +33,7 @@ void recv_entry_free(struct recv_entry *e)
 	free(e->grant);
 	recv_entry_drop_have(e);
 	store_give_back(e);
+	store_leave_quota(e);
 	free(e->notes);
 	if (e->old.fd >= 0)
 		(void)disk_file_close(&e->old);

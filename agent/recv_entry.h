@@ -129,6 +129,7 @@ struct recv_entry {
 	struct leaf_piece *notes;           /* owned; written and not yet with a checkpoint */
 	size_t note_count, note_cap;
 	uint64_t noted_leaves, noted_ever;
+	uint64_t quota_held;    /* bytes of it that count as held in the device's quota; whoever has the entry */
 	bool has_budget;        /* its leaves count in store.had_leaves */
 	haul_status peer_code;  /* the sender's failure, while the store thread has the entry */
 	uint64_t checkpoint_ns; /* when the last one was posted, or the partial opened */

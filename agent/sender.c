@@ -131,13 +131,12 @@ static void agree(struct sender *s)
 	s->totals.is_durable = s->peer_end.is_durable;
 	s->totals.peer = job_times_heard(&s->peer_end.times);
 	s->totals.peer_cpu_ms = s->peer_end.times.process_cpu_ms;
-	s->totals.need_bytes = s->peer_end.need_bytes;
 	s->totals.mirror = (struct mirror_totals){ .refusal = s->peer_end.delete_refusal,
 						   .surplus = s->peer_end.surplus,
 						   .there = s->peer_end.there,
 						   .deleted = s->peer_end.deleted,
 						   .deleted_files = s->peer_end.deleted_files };
-	s->totals.free_bytes = s->peer_end.free_bytes;
+	s->totals.lack = s->peer_end.lack;
 	st = control_link_send(s->cfg.link, &done, &fault);
 	if (haul_failed(st))
 		sender_fail(s, st, &fault);

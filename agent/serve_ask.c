@@ -6,6 +6,7 @@
  */
 #include "agent/serve_ask.h"
 
+#include "agent/quota.h"
 #include "agent/serve_entries.h"
 #include "certs/rights.h"
 #include "engine/room.h"
@@ -31,6 +32,7 @@ static haul_status copy_offers(const struct share_list *shares, const struct pee
 		to->rights = peer_rights_on(peer, from->name, strlen(from->name));
 		if (!to->rights)
 			continue;
+		to->quota = peer_quota_on(peer, from->name, strlen(from->name));
 		to->share = *from;
 		to->share.name = strdup(from->name);
 		to->share.path = strdup(from->path);
@@ -72,14 +74,15 @@ static haul_status copy_question(const struct message *question, struct serve_as
 	return st;
 }
 
-haul_status serve_ask_new(const struct share_list *shares, const struct peer *peer, const struct message *question,
-			  struct serve_ask **ret_ask)
+haul_status serve_ask_new(const struct share_list *shares, const struct peer *peer, const char *state_dir,
+			  const struct message *question, struct serve_ask **ret_ask)
 {
 	struct serve_ask *a = calloc(1, sizeof(*a));
 	haul_status st;
 
 	if (!a)
 		return HAUL_NO_MEMORY;
+	a->state_dir = state_dir;
 	memcpy(a->device_id, peer->device_id, sizeof(a->device_id));
 	st = copy_text((struct text){ peer->name, strlen(peer->name) }, &a->peer_name);
 	if (haul_ok(st))
@@ -195,6 +198,20 @@ static void measure(int fd, uint64_t *ret_free, uint64_t *ret_total)
 		*ret_free = *ret_total = 0;
 }
 
+/* Free is what this device may still put there. */
+static void limit_room(const struct serve_ask *a, const struct serve_offer *o, int share_fd, uint64_t *free_bytes)
+{
+	uint64_t used, left;
+
+	if (!o->quota.bytes || !a->state_dir)
+		return;
+	if (haul_failed(quota_used(a->state_dir, a->device_id, o->share.name, &o->quota, share_fd, &used)))
+		used = o->quota.bytes;
+	left = o->quota.bytes > used ? o->quota.bytes - used : 0;
+	if (left < *free_bytes)
+		*free_bytes = left;
+}
+
 static void list_shares(struct serve_ask *a)
 {
 	a->shares = calloc(a->offer_count + 1, sizeof(*a->shares));
@@ -212,6 +229,7 @@ static void list_shares(struct serve_ask *a)
 		if (haul_failed(share_open(&o->share, false, &fd, NULL)))
 			continue;
 		measure(fd, &to->free_bytes, &to->total_bytes);
+		limit_room(a, o, fd, &to->free_bytes);
 		close(fd);
 	}
 	a->answer = (struct message){ .type = MSG_LISTING };
@@ -243,8 +261,10 @@ static void answer_in_share(struct serve_ask *a, const struct serve_offer *o)
 	}
 	if (a->type == MSG_LOOKUP) {
 		serve_look_up(a, o, fd);
-		if (a->answer.type == MSG_FOUND)
+		if (a->answer.type == MSG_FOUND) {
 			measure(fd, &a->answer.found.free_bytes, &total);
+			limit_room(a, o, fd, &a->answer.found.free_bytes);
+		}
 	} else if (a->wants_partials) {
 		serve_list_partials(a, o, fd);
 	} else {

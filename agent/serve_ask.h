@@ -17,11 +17,12 @@ struct serve_ask;
 
 /*
  * peer      who asks; borrowed, like all here
+ * state_dir where its quotas are counted; held; NULL: they are not
  * question  MSG_LOOKUP or MSG_LIST
  * ret_ask   given: serve_ask_free()
  * HAUL_NO_MEMORY
  */
-HAUL_MUST_USE haul_status serve_ask_new(const struct share_list *shares, const struct peer *peer,
+HAUL_MUST_USE haul_status serve_ask_new(const struct share_list *shares, const struct peer *peer, const char *state_dir,
 					const struct message *question, struct serve_ask **ret_ask);
 
 /*

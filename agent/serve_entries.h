@@ -8,6 +8,7 @@
 struct serve_offer {
 	struct share share; /* own copy */
 	uint64_t rights;    /* of the device that asks; never 0 */
+	struct quota_limit quota;
 };
 
 struct serve_ask {
@@ -16,6 +17,7 @@ struct serve_ask {
 	struct text share, after;
 	bool wants_partials;                    /* LIST */
 	uint8_t device_id[32];                  /* of the peer */
+	const char *state_dir;                  /* held; NULL: no quota is counted */
 	struct text paths[MESSAGE_SOURCES_MAX]; /* LIST: one */
 	size_t path_count;
 	struct serve_offer offers[MESSAGE_SHARES_MAX];

@@ -5,6 +5,7 @@
 #include "agent/server_parts.h"
 
 #include "agent/listener.h"
+#include "agent/quota.h"
 #include "agent/serve_ask.h"
 #include "agent/thread_cpu.h"
 #include "engine/base/log.h"
@@ -27,6 +28,7 @@ void server_open(struct server *s)
 {
 	s->join_ms = join_ms();
 	list_init(&s->sessions);
+	list_init(&s->quotas);
 	block_budget_open(&s->budget, s->budget_bytes);
 	device_book_open(&s->book);
 	s->cores = own_cores();
@@ -53,11 +55,13 @@ const struct peer *session_peer(struct server_session *s)
 static void session_gone(struct server_session *s)
 {
 	struct server *server = s->server;
+	struct quota *quota = s->job ? s->job->quota : NULL;
 
 	list_remove(&s->link);
 	if (s->job)
 		server->reserved_bytes -= s->job->reserved_bytes;
 	session_job_free(s->job);
+	quota_leave(quota);
 	serve_ask_free(s->ask);
 	free(s->handing);
 	free(s);
@@ -175,7 +179,7 @@ static void start_asking(struct server_session *s, const struct message *m)
 	struct serve_ask *last = s->ask;
 
 	s->ask = NULL;
-	if (!peer || haul_failed(serve_ask_new(&s->server->shares, peer, m, &s->ask))) {
+	if (!peer || haul_failed(serve_ask_new(&s->server->shares, peer, s->server->home->state_dir, m, &s->ask))) {
 		serve_ask_free(last);
 		session_refuse_status(s, peer ? HAUL_NO_MEMORY : HAUL_NOT_KNOWN, "");
 		return;

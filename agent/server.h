@@ -25,6 +25,7 @@ struct server {
 	struct peer_list peers;
 	struct share_list shares;
 	struct list sessions;       /* struct server_session */
+	struct list quotas;         /* struct quota, of jobs that are there */
 	uint64_t budget_bytes;      /* memory for blocks of all sessions */
 	uint64_t reserved_bytes;    /* of it, by the jobs that run */
 	struct block_budget budget; /* the same, as the lanes draw on it; opened by server_open() */

@@ -4,6 +4,7 @@
  */
 #include "agent/server_parts.h"
 
+#include "agent/quota.h"
 #include "certs/rights.h"
 #include "engine/attribute_read.h"
 #include "engine/beneath.h"
@@ -172,11 +173,12 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 {
 	struct session_job *j = s->job;
 	struct receiver_config cfg = { .root_fd = j->root_fd,
-				       .private_fd = j->root_fd >= 0 ? j->share_fd : -1,
+				       .private_fd = j->share_fd,
 				       .rights = j->rights,
 				       .peer_id = s->device_id,
 				       .root_name = j->root,
 				       .keep_days = j->found.keep_days,
+				       .quota = j->quota,
 				       .owner = { j->found.own_uid, j->found.own_gid },
 				       .umask = j->found.umask,
 				       .mirror = { .asked = { j->m.delete_rule, j->m.delete_most },
@@ -425,6 +427,18 @@ static void on_opened(uv_work_t *work, int status)
 	}
 }
 
+/* Only files that are put there count. False: no memory. */
+static bool join_quota(struct server_session *s, const struct peer *peer)
+{
+	struct session_job *j = s->job;
+	const struct quota_limit limit = peer_quota_on(peer, j->share, strlen(j->share));
+
+	if (j->m.verb != JOB_COPY || j->m.direction != JOB_PUSH)
+		return true;
+	j->quota = quota_join(&s->server->quotas, s->server->home->state_dir, s->device_id, j->share, &limit);
+	return j->quota != NULL;
+}
+
 void session_start_job(struct server_session *s, const struct msg_job *m)
 {
 	const struct peer *peer = session_peer(s);
@@ -451,7 +465,7 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		s->job->peer_cores = control_peer_hello(control_link_session(s->control))->cores;
 	}
 	s->pool.data = s;
-	if (!s->job || uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
+	if (!s->job || !join_quota(s, peer) || uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
 		session_refuse_status(s, HAUL_NO_MEMORY, "");
 		return;
 	}
@@ -491,10 +505,14 @@ void session_recheck_rights(struct server_session *s)
 {
 	struct session_job *j = s->job;
 	const struct peer *peer = session_peer(s);
+	struct quota_limit limit;
 	uint64_t rights, missing;
 
 	if (!j || !peer || s->said_error)
 		return;
+	limit = peer_quota_on(peer, j->share, strlen(j->share));
+	if (j->quota)
+		quota_set(j->quota, &limit);
 	rights = shares_find(&s->server->shares, j->share, strlen(j->share))
 		     ? peer_rights_on(peer, j->share, strlen(j->share))
 		     : 0;

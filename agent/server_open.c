@@ -6,6 +6,7 @@
  */
 #include "agent/server_parts.h"
 
+#include "agent/quota.h"
 #include "agent/serve_ask.h"
 #include "engine/beneath.h"
 #include "engine/file_system_id.h"
@@ -199,6 +200,11 @@ void session_job_open(struct session_job *j)
 		open_root(j);
 	else
 		open_sources(j);
+	if (haul_ok(j->status) && j->quota) {
+		st = quota_load(j->quota, j->share_fd, &j->fault);
+		if (haul_failed(st))
+			failed(j, st, (struct text){ "", 0 });
+	}
 	if (haul_ok(j->status))
 		look_at_device(j);
 }

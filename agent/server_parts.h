@@ -48,6 +48,7 @@ struct session_job {
 	struct receiver *receiver;
 	uint8_t session_id[SESSION_ID_BYTES];
 	struct device_book *book; /* the server's */
+	struct quota *quota;      /* joined, of a job that writes into the share; NULL: of another */
 	uint64_t disk_bytes;      /* a measurement that may write: how much there may be of all on this file system */
 	unsigned peer_cores;
 	struct device_facts device; /* what our end lies on, or as the user said */

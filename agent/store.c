@@ -6,6 +6,7 @@
 
 #include "agent/job.h"
 #include "agent/mirror.h"
+#include "agent/quota.h"
 #include "agent/store_clone.h"
 #include "agent/store_meta.h"
 #include "agent/store_surplus.h"
@@ -210,13 +211,15 @@ static void look_link(struct store *s, struct recv_entry *e)
 static void want_content(struct store *s, struct recv_entry *e)
 {
 	bool is_small = e->facts.size <= LANE_PACK_FILE_MAX;
+	haul_status st;
 
 	e->commit = is_small ? COMMIT_SMALL : COMMIT_BIG;
 	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
-	if (is_dry(s))
+	st = store_room_takes(s, e);
+	if (haul_failed(st))
+		verdict_failed(e, st);
+	else if (is_dry(s))
 		verdict_result(e, OUTCOME_UNCHANGED);
-	else if (!store_room_takes(s, e))
-		verdict_failed(e, HAUL_NO_SPACE);
 }
 
 static void look_there(struct store *s, struct recv_entry *e)
@@ -459,6 +462,8 @@ static void open_content(struct store *s, struct recv_entry *e)
 		return;
 	else
 		st = open_partial(s, e);
+	if (haul_ok(st))
+		st = store_hold_quota(s, e);
 	if (haul_failed(st))
 		e->code = st;
 }

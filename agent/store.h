@@ -22,6 +22,8 @@ struct store_config {
 	bool drops;            /* a probe that is written nowhere */
 	bool mirrors_root;     /* of a sync: the root itself, not only what lands in it */
 	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
+	int private_fd;        /* held; of the place, -1 with place NULL and no share */
+	struct quota *quota;   /* held; of the sender's device. NULL: nothing is counted */
 	struct mailbox *main;
 };
 
@@ -58,6 +60,9 @@ void store_open(struct store *s, struct recv_entry *e);
 
 /* The entry is done: its leaves count no more. Main loop. */
 void store_give_back(struct recv_entry *e);
+
+/* And of its bytes in the quota no more than what is kept of it. */
+void store_leave_quota(struct recv_entry *e);
 
 /* And: everything in this directory has been looked at, find what only the destination has (verify, sync).
  * is_complete: all that the source has in it was announced. HAUL_NO_MEMORY. */

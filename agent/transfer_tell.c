@@ -144,22 +144,45 @@ void transfer_refused(struct transfer *t, const struct msg_error *e)
 	tell(t, &p);
 }
 
+/* What this device may put there is used up: how much it is, and where more is given. */
+static void tell_quota(struct transfer *t, const struct job_lack *lack)
+{
+	const struct msg_hello *hello = control_peer_hello(control_link_session(t->link));
+	const struct msg_error why = { .code = HAUL_CODE_QUOTA,
+				       .share = { t->remote->share, strlen(t->remote->share) },
+				       .held_rights = t->rights,
+				       .your_name = hello ? hello->your_name : (struct text){ "", 0 } };
+	struct peer_error words;
+	struct transfer_problem p = { .code = HAUL_CODE_QUOTA,
+				      .exit_code = EXIT_CLASS_NO_SPACE,
+				      .side = "destination" };
+
+	peer_error_explain_quota(&why, lack, t->peer_name, &words);
+	p.text = words.text;
+	p.remedy = words.remedy;
+	tell(t, &p);
+}
+
 void transfer_tell_lack(struct transfer *t)
 {
-	const struct job_totals *all = transfer_totals(t);
+	const struct job_lack *lack = &transfer_totals(t)->lack;
 	const char *root = *t->landing.root ? t->landing.root : ".";
 	char raw[TRANSFER_SHOWN_MAX], shown[TRANSFER_SHOWN_MAX], text[2 * TRANSFER_SHOWN_MAX], lacks[32], left[32];
 	const struct transfer_problem p = {
 		.code = HAUL_CODE_NO_SPACE, .exit_code = EXIT_CLASS_NO_SPACE, .side = "destination", .text = text
 	};
 
-	if (all->need_bytes <= all->free_bytes)
+	if (lack->need_bytes <= lack->free_bytes)
 		return;
+	if (lack->quota_bytes) {
+		tell_quota(t, lack);
+		return;
+	}
 	transfer_place(t->is_push ? t->req->destination : NULL, t->is_push && !t->is_local ? "" : root, raw,
 		       sizeof(raw));
 	(void)snprintf(text, sizeof(text), "%s lacks %s (%s free)", haul_escape(raw, strlen(raw), shown, sizeof(shown)),
-		       peer_error_bytes(all->need_bytes - all->free_bytes, lacks, sizeof(lacks)),
-		       peer_error_bytes(all->free_bytes, left, sizeof(left)));
+		       peer_error_bytes(lack->need_bytes - lack->free_bytes, lacks, sizeof(lacks)),
+		       peer_error_bytes(lack->free_bytes, left, sizeof(left)));
 	tell(t, &p);
 }
 

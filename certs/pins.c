@@ -260,6 +260,7 @@ static haul_status add_right(struct pin *pin, const char *share, uint64_t rights
 	list += pin->right_count++;
 	memcpy(list->share, share, strlen(share) + 1);
 	list->rights = rights;
+	list->quota = (struct quota_limit){ .bytes = 0 };
 	return HAUL_OK;
 }
 
@@ -281,5 +282,23 @@ haul_status pins_allow(struct pins *pins, const char *name, const char *share, u
 	right->rights = rights;
 	if (!rights)
 		*right = pin->rights[--pin->right_count];
+	return HAUL_OK;
+}
+
+haul_status pins_quota(struct pins *pins, const char *name, const char *share, const struct quota_limit *quota,
+		       struct haul_fault *fault)
+{
+	struct pin *pin = find_known(pins, name, fault);
+	struct pin_right *right = pin ? find_right(pin, share, strlen(share)) : NULL;
+	char shown[SHOWN_MAX];
+
+	if (!pin)
+		return HAUL_NOT_KNOWN;
+	if (!right)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "%s has no rights on %s that a quota could limit", name,
+				      haul_escape(share, strlen(share), shown, sizeof(shown)));
+	if (quota->since_s < 0)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "a quota cannot count since before 1970");
+	right->quota = quota->bytes ? *quota : (struct quota_limit){ .bytes = 0 };
 	return HAUL_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "certs/device_id.h"
 #include "engine/base/fault.h"
+#include "engine/base/quota_limit.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ enum {
 struct pin_right {
 	char share[PIN_SHARE_MAX + 1];
 	uint64_t rights; /* certs/rights.h; never 0 */
+	struct quota_limit quota;
 };
 
 struct pin {
@@ -84,9 +86,18 @@ HAUL_MUST_USE haul_status pins_rename(struct pins *pins, const char *name, const
 HAUL_MUST_USE haul_status pins_add_address(struct pins *pins, const char *name, const char *address,
 					   struct haul_fault *fault);
 
-/* Set the rights of a device on a share; 0 takes them away. HAUL_NOT_KNOWN, HAUL_BAD_VALUE, HAUL_OVERFLOW. */
+/* Set the rights of a device on a share; 0 takes them and the quota away. HAUL_NOT_KNOWN, HAUL_BAD_VALUE,
+ * HAUL_OVERFLOW. */
 HAUL_MUST_USE haul_status pins_allow(struct pins *pins, const char *name, const char *share, uint64_t rights,
 				     struct haul_fault *fault);
+
+/*
+ * Limit what a device may put into a share on which it has rights; bytes 0: no limit any more.
+ *
+ * HAUL_NOT_KNOWN   no such device. HAUL_BAD_VALUE: it has no rights there, or the times are impossible.
+ */
+HAUL_MUST_USE haul_status pins_quota(struct pins *pins, const char *name, const char *share,
+				     const struct quota_limit *quota, struct haul_fault *fault);
 
 /* The rights of a device on a share; 0 when it has none there. */
 uint64_t pin_rights_on(const struct pin *pin, const char *share, size_t share_len);

@@ -4,6 +4,7 @@
  *   peer ID NAME ADDED-AT METHOD     begins a device; ID as people see it, ADDED-AT in seconds since 1970
  *   address HOST:PORT                of the device above, any number, in order
  *   allow SHARE RIGHTS               of the device above, any number; single words
+ *   quota SHARE BYTES SINCE EVERY    of a share that is allowed above: limit, and the seconds of quota_limit.h
  *
  * Reading goes through the same functions that add what a user types, so what they refuse no file brings in. Anything
  * that is not exactly this gives no list: half of one would be a different decision about who may do what.
@@ -38,16 +39,26 @@ static bool has_fields(const struct line *l, size_t count)
 	return record_file_fields(l->file, l->number) == count;
 }
 
-static bool parse_time(const char *text, int64_t *ret_seconds)
+static bool parse_number(const char *text, uint64_t max, uint64_t *ret_number)
 {
 	char *end;
-	long long value;
+	unsigned long long value;
 
 	errno = 0;
-	value = strtoll(text, &end, 10);
-	if (errno || end == text || *end || value < 0)
+	value = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || value > max)
 		return false;
-	*ret_seconds = value;
+	*ret_number = value;
+	return true;
+}
+
+static bool parse_time(const char *text, int64_t *ret_seconds)
+{
+	uint64_t value;
+
+	if (!parse_number(text, INT64_MAX, &value))
+		return false;
+	*ret_seconds = (int64_t)value;
 	return true;
 }
 
@@ -82,6 +93,18 @@ static haul_status read_allow(struct pins *pins, const struct line *l, const cha
 	return haul_failed(st) ? st : pins_allow(pins, current, field(l, 1), rights, NULL);
 }
 
+static haul_status read_quota(struct pins *pins, const struct line *l, const char *current)
+{
+	struct quota_limit quota;
+	uint64_t every_s;
+
+	if (!has_fields(l, 5) || !parse_number(field(l, 2), UINT64_MAX, &quota.bytes) || !quota.bytes ||
+	    !parse_time(field(l, 3), &quota.since_s) || !parse_number(field(l, 4), UINT32_MAX, &every_s))
+		return HAUL_BAD_VALUE;
+	quota.every_s = (uint32_t)every_s;
+	return pins_quota(pins, current, field(l, 1), &quota, NULL);
+}
+
 /* `current` is the name of the device that the record belongs to, "" before the first. */
 static haul_status read_line(struct pins *pins, const struct line *l, char current[PIN_NAME_MAX + 1])
 {
@@ -93,6 +116,8 @@ static haul_status read_line(struct pins *pins, const struct line *l, char curre
 		return pins_add_address(pins, current, field(l, 1), NULL);
 	if (strcmp(word, "allow") == 0)
 		return read_allow(pins, l, current);
+	if (strcmp(word, "quota") == 0)
+		return read_quota(pins, l, current);
 	return HAUL_BAD_VALUE;
 }
 
@@ -140,6 +165,24 @@ haul_status pins_load(int dir_fd, struct pins *ret_pins, struct haul_fault *faul
 	return HAUL_OK;
 }
 
+static void write_quota(struct record_writer *w, const struct pin_right *right)
+{
+	const struct quota_limit *q = &right->quota;
+	char text[32];
+
+	if (!q->bytes)
+		return;
+	record_writer_line(w);
+	record_writer_field(w, "quota");
+	record_writer_field(w, right->share);
+	(void)snprintf(text, sizeof(text), "%" PRIu64, q->bytes);
+	record_writer_field(w, text);
+	(void)snprintf(text, sizeof(text), "%" PRId64, q->since_s);
+	record_writer_field(w, text);
+	(void)snprintf(text, sizeof(text), "%" PRIu32, q->every_s);
+	record_writer_field(w, text);
+}
+
 static void write_pin(struct record_writer *w, const struct pin *pin)
 {
 	char text[DEVICE_ID_TEXT_MAX + RIGHTS_TEXT_MAX];
@@ -161,6 +204,7 @@ static void write_pin(struct record_writer *w, const struct pin *pin)
 		record_writer_field(w, "allow");
 		record_writer_field(w, pin->rights[i].share);
 		record_writer_field(w, rights_words(pin->rights[i].rights, text));
+		write_quota(w, &pin->rights[i]);
 	}
 }
 

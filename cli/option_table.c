@@ -90,6 +90,8 @@ static const struct option_def options[] = {
 	  .hint = "HOST[:PORT]", .help = "where its agent listens; tried in this order" },
 	{ OPT_ALLOW, "allow", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .may_repeat = true,
 	  .hint = "SHARE=RIGHTS", .help = "what it may do on a share of this machine" },
+	{ OPT_QUOTA, "quota", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .hint = "SIZE",
+	  .help = "by how much it may make the share grow" },
 	{ OPT_OWN, "own", .value = VALUE_TEXT, .verbs = VERB_SHARE, .is_flag_only = true, .hint = "USER:GROUP",
 	  .help = "owner of what arrives (root's agents)" },
 	{ OPT_UMASK, "umask", .value = VALUE_TEXT, .verbs = VERB_SHARE, .is_flag_only = true, .hint = "N",

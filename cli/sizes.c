@@ -230,3 +230,46 @@ const char *count_text(uint64_t count, char ret_text[SIZE_TEXT_MAX])
 	ret_text[out] = '\0';
 	return ret_text;
 }
+
+static const struct {
+	const char *word;
+	uint32_t every_s;
+} spans[] = { { "", 0 }, { "/day", QUOTA_DAY_S }, { "/week", QUOTA_WEEK_S }, { "/month", QUOTA_MONTH_S } };
+
+enum { SPANS = sizeof(spans) / sizeof(spans[0]) };
+
+haul_status quota_parse(const char *text, int64_t since_s, struct quota_limit *ret_quota)
+{
+	size_t len = strcspn(text, "/"), i = 0;
+	char size[SIZE_TEXT_MAX];
+	uint64_t bytes;
+	haul_status st;
+
+	if (!strcmp(text, "none")) {
+		*ret_quota = (struct quota_limit){ .bytes = 0 };
+		return HAUL_OK;
+	}
+	while (i < SPANS && strcmp(spans[i].word, text + len))
+		i++;
+	if (i == SPANS || len >= sizeof(size))
+		return HAUL_BAD_VALUE;
+	memcpy(size, text, len);
+	size[len] = '\0';
+	st = size_parse(size, &bytes);
+	if (haul_ok(st) && !bytes)
+		st = HAUL_BAD_VALUE;
+	if (haul_ok(st))
+		*ret_quota = (struct quota_limit){ bytes, since_s, spans[i].every_s };
+	return st;
+}
+
+const char *quota_text(const struct quota_limit *q, char ret_text[SIZE_TEXT_MAX])
+{
+	char size[SIZE_TEXT_MAX];
+	size_t i = SPANS - 1;
+
+	while (i && spans[i].every_s != q->every_s)
+		i--;
+	(void)snprintf(ret_text, SIZE_TEXT_MAX, "%.16s%s", size_text(q->bytes, size), spans[i].word);
+	return ret_text;
+}

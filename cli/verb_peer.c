@@ -3,12 +3,14 @@
 
 #include "cli/paste.h"
 #include "cli/run_peers.h"
+#include "cli/sizes.h"
 
 #include "agent/peers.h"
 #include "engine/base/escape.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { RIGHTS_TEXT_MAX = 128 };
 
@@ -49,6 +51,42 @@ struct addition {
 	size_t allow_count;
 };
 
+/* --quota, for all that is allowed by this command. */
+static haul_status parse_quota(const struct invocation *inv, struct peer_allow *allow, size_t count,
+			       struct problem *problem)
+{
+	const char *text = invocation_value(inv, OPT_QUOTA);
+	char escaped[HAUL_ESCAPED_MAX / 8];
+	struct quota_limit quota;
+
+	if (!text)
+		return HAUL_OK;
+	if (!count || !allow[0].rights)
+		return problem_usage(problem, NULL, "--quota limits what a peer is allowed: there is nothing to limit");
+	if (haul_failed(quota_parse(text, (int64_t)time(NULL), &quota)))
+		return problem_usage(problem, "Like 2T, 200G/day, or none",
+				     "--quota takes a size, of a day, week or month if you like, not %s",
+				     haul_escape(text, strlen(text), escaped, sizeof(escaped)));
+	for (size_t i = 0; i < count; i++) {
+		allow[i].has_quota = true;
+		allow[i].quota = quota;
+	}
+	return HAUL_OK;
+}
+
+/* `edit1 may on inbox: writer, quota 2.00 TB` */
+static void tell_allowed(struct console *c, const char *name, const struct peer_allow *allow)
+{
+	char rights[RIGHTS_TEXT_MAX], size[SIZE_TEXT_MAX], quota[SIZE_TEXT_MAX + 16] = "";
+
+	if (allow->has_quota && allow->quota.bytes)
+		(void)snprintf(quota, sizeof(quota), ", quota %s", quota_text(&allow->quota, size));
+	else if (allow->has_quota)
+		(void)snprintf(quota, sizeof(quota), ", without a quota");
+	console_note(c, "%s may on %s: %s%s", name, allow->share,
+		     peer_rights_text(allow->rights, rights, sizeof(rights)), quota);
+}
+
 static void addition_close(struct addition *a)
 {
 	for (size_t i = 0; i < a->allow_count; i++)
@@ -75,6 +113,8 @@ static haul_status addition_open(const struct invocation *inv, struct addition *
 		if (haul_ok(st))
 			a.allow_count++;
 	}
+	if (haul_ok(st))
+		st = parse_quota(inv, a.allow, a.allow_count, problem);
 	if (haul_failed(st))
 		addition_close(&a);
 	else
@@ -107,12 +147,8 @@ static int add_peer(const struct home *h, const struct invocation *inv, struct c
 	st = peers_add(h, inv->operands[1], name, a.addresses, a.address_count, a.allow, a.allow_count, &fault);
 	if (haul_ok(st)) {
 		console_note(c, "%s is known.", name);
-		for (size_t i = 0; i < a.allow_count; i++) {
-			char rights[RIGHTS_TEXT_MAX];
-
-			console_note(c, "%s may on %s: %s", name, a.allow[i].share,
-				     peer_rights_text(a.allow[i].rights, rights, sizeof(rights)));
-		}
+		for (size_t i = 0; i < a.allow_count; i++)
+			tell_allowed(c, name, &a.allow[i]);
 		tell_other_half(h, c, name);
 		run_tell_agent(h, c);
 	}
@@ -134,24 +170,39 @@ static int remove_peer(const struct home *h, const struct invocation *inv, struc
 static int allow_peer(const struct home *h, const struct invocation *inv, struct console *c)
 {
 	struct haul_fault fault = { 0 };
-	char rights[RIGHTS_TEXT_MAX];
-	struct peer_allow allow;
+	struct peer_allow allow = { .share = NULL };
 	struct problem problem;
-	haul_status st;
+	haul_status st = parse_allow(inv->operands[2], &allow, &problem);
 
-	if (haul_failed(parse_allow(inv->operands[2], &allow, &problem)))
+	if (haul_ok(st))
+		st = parse_quota(inv, &allow, 1, &problem);
+	if (haul_failed(st)) {
+		free((char *)(uintptr_t)allow.share);
 		return run_refuse(c, &problem);
+	}
 	st = peers_allow(h, inv->operands[1], &allow, &fault);
 	if (haul_ok(st)) {
-		console_note(c, "%s may on %s: %s", inv->operands[1], allow.share,
-			     peer_rights_text(allow.rights, rights, sizeof(rights)));
+		tell_allowed(c, inv->operands[1], &allow);
 		run_tell_agent(h, c);
 	}
 	free((char *)(uintptr_t)allow.share);
 	return haul_failed(st) ? refuse(c, &fault) : run_finish(c);
 }
 
-static void peer_event(struct console *c, const struct peer *p)
+static void quota_fields(struct json *j, const struct home *h, const struct peer *p, const struct peer_right *right)
+{
+	uint64_t used;
+
+	if (!right->quota.bytes)
+		return;
+	json_uint(j, "quota_bytes", right->quota.bytes);
+	json_int(j, "quota_since", right->quota.since_s);
+	json_uint(j, "quota_every_s", right->quota.every_s);
+	if (haul_ok(peer_quota_used(h, p, right, &used)))
+		json_uint(j, "quota_used_bytes", used);
+}
+
+static void peer_event(const struct home *h, struct console *c, const struct peer *p)
 {
 	char rights[RIGHTS_TEXT_MAX];
 	struct json j;
@@ -169,18 +220,31 @@ static void peer_event(struct console *c, const struct peer *p)
 		json_object(&j);
 		json_text(&j, "share", p->rights[i].share);
 		json_text(&j, "rights", peer_rights_text(p->rights[i].rights, rights, sizeof(rights)));
+		quota_fields(&j, h, p, &p->rights[i]);
 		json_object_end(&j);
 	}
 	json_list_end(&j);
 	json_close(&j);
 }
 
-static void print_peer(struct console *c, const struct peer *p, bool is_long)
+/* "may here   inbox=writer, 1.20 TB of 2.00 TB/week used" */
+static void print_right(const struct home *h, struct console *c, const struct peer *p, const struct peer_right *right)
 {
-	char rights[RIGHTS_TEXT_MAX];
+	char rights[RIGHTS_TEXT_MAX], quota[SIZE_TEXT_MAX], size[SIZE_TEXT_MAX];
+	uint64_t used;
 
+	console_out(c, "may here   %s=%s", right->share, peer_rights_text(right->rights, rights, sizeof(rights)));
+	if (right->quota.bytes && haul_ok(peer_quota_used(h, p, right, &used)))
+		console_out(c, ", %s of %s used", size_text(used, size), quota_text(&right->quota, quota));
+	else if (right->quota.bytes)
+		console_out(c, ", quota %s", quota_text(&right->quota, quota));
+	console_out(c, "\n");
+}
+
+static void print_peer(const struct home *h, struct console *c, const struct peer *p, bool is_long)
+{
 	if (c->is_json) {
-		peer_event(c, p);
+		peer_event(h, c, p);
 		return;
 	}
 	if (!is_long) {
@@ -194,8 +258,7 @@ static void print_peer(struct console *c, const struct peer *p, bool is_long)
 	for (size_t i = 0; i < p->address_count; i++)
 		console_out(c, "address    %s\n", p->addresses[i]);
 	for (size_t i = 0; i < p->right_count; i++)
-		console_out(c, "may here   %s=%s\n", p->rights[i].share,
-			    peer_rights_text(p->rights[i].rights, rights, sizeof(rights)));
+		print_right(h, c, p, &p->rights[i]);
 	if (!p->right_count)
 		console_out(c, "may here   nothing\n");
 }
@@ -208,7 +271,7 @@ int run_list_peers(const struct home *h, struct console *c)
 	if (haul_failed(peers_load(h, &list, &fault)))
 		return run_refuse_fault(c, &fault);
 	for (size_t i = 0; i < list.count; i++)
-		print_peer(c, &list.peers[i], false);
+		print_peer(h, c, &list.peers[i], false);
 	if (!list.count)
 		console_note(c, "No peer is known yet. On the other machine: haul id");
 	peers_free(&list);
@@ -228,7 +291,7 @@ static int show_peer(const struct home *h, const struct invocation *inv, struct 
 		return run_refuse_fault(c, &fault);
 	p = peers_find(&list, name, strlen(name));
 	if (p)
-		print_peer(c, p, true);
+		print_peer(h, c, p, true);
 	for (size_t i = 0; i < list.count && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", list.peers[i].name);
 	peers_free(&list);
@@ -271,6 +334,10 @@ int run_peer(const struct invocation *inv, struct console *c)
 	if (i != 0 &&
 	    (invocation_has(inv, OPT_NAME) || invocation_has(inv, OPT_ADDRESS) || invocation_has(inv, OPT_ALLOW))) {
 		(void)problem_usage(&problem, NULL, "--name, --address and --allow belong to haul peer add");
+		return run_refuse(c, &problem);
+	}
+	if (i != 0 && strcmp(actions[i].word, "allow") && invocation_has(inv, OPT_QUOTA)) {
+		(void)problem_usage(&problem, NULL, "--quota belongs to haul peer add and haul peer allow");
 		return run_refuse(c, &problem);
 	}
 	if (haul_failed(run_home(inv, &home, &problem)))

@@ -136,17 +136,21 @@ static const struct verb_def verbs[] = {
 	  .min = 1,
 	  .max = 3,
 	  .usage = "haul peer add DEVICE-ID --name NAME [--address HOST[:PORT]]...\n"
-		   "              [--allow SHARE=RIGHTS]...\n"
+		   "              [--allow SHARE=RIGHTS]... [--quota SIZE]\n"
 		   "haul peer list\n"
 		   "haul peer show NAME\n"
 		   "haul peer remove NAME\n"
-		   "haul peer allow NAME SHARE=RIGHTS",
+		   "haul peer allow NAME SHARE=RIGHTS [--quota SIZE[/day|/week|/month]]",
 	  .purpose = "Machines that this one knows. Both must know each other. RIGHTS on shares of\n"
 		     "this machine: list read create overwrite delete meta special, joined by commas,\n"
-		     "or reader dropbox writer mirror backup full; `none` takes them away.\n",
+		     "or reader dropbox writer mirror backup full; `none` takes them away.\n"
+		     "--quota is by how much the peer may make the share grow, from now on or in each\n"
+		     "day, week or month of 30 days; giving it again begins to count anew.\n",
 	  .examples = "  haul peer add 7H2K-... --name edit1 --allow inbox=writer\n"
 		      "  haul peer add 7H2K-... --name nas --address 192.168.1.20\n"
-		      "  haul peer allow edit1 projects=reader\n" },
+		      "  haul peer allow edit1 projects=reader\n"
+		      "  haul peer allow edit1 inbox=writer --quota 2T\n"
+		      "  haul peer allow cam3 inbox=dropbox --quota 200G/day\n" },
 	{ .name = "help", .verb = VERB_HELP, .is_built = true, .max = 1, .usage = "haul help [VERB]" },
 	{ .name = "send", .verb = VERB_KEPT_FREE },
 	{ .name = "receive", .verb = VERB_KEPT_FREE },

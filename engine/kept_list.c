@@ -1,4 +1,7 @@
-/* Names first, sorted, then a look at each: what goes meanwhile is left out. */
+/*
+ * Names first, sorted, then a look at each: what goes meanwhile is left out. As many names at a time as
+ * KEPT_LIST_BATCH, the lowest first: however many there are, none is left out and memory is bounded.
+ */
 #include "engine/kept_list.h"
 
 #include "engine/place.h"
@@ -20,22 +23,49 @@ struct kept_names {
 	struct kept_name *at; /* owned */
 	size_t count, cap;
 	const char *prefix, *after; /* of those that are looked for */
+	bool is_cut;                /* there are more behind the last one */
 	haul_status status;
 };
 
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct kept_name *)a)->id, ((const struct kept_name *)b)->id);
+}
+
+/* In order, and no more than one batch. */
+static void cut(struct kept_names *n)
+{
+	if (n->count)
+		qsort(n->at, n->count, sizeof(*n->at), by_id);
+	if (n->count <= KEPT_LIST_BATCH)
+		return;
+	n->count = KEPT_LIST_BATCH;
+	n->is_cut = true;
+}
+
+static bool has_room(struct kept_names *n)
+{
+	size_t cap = n->cap ? n->cap * 2 : 64;
+	struct kept_name *more;
+
+	if (n->count == 2 * KEPT_LIST_BATCH)
+		cut(n);
+	if (n->count < n->cap)
+		return true;
+	more = realloc(n->at, cap * sizeof(*more));
+	if (!more) {
+		n->status = HAUL_NO_MEMORY;
+		return false;
+	}
+	n->at = more;
+	n->cap = cap;
+	return true;
+}
+
 static void add_name(struct kept_names *n, const char *hex)
 {
-	if (n->count == n->cap) {
-		size_t cap = n->cap ? n->cap * 2 : 64;
-		struct kept_name *more = cap > KEPT_LIST_MAX ? NULL : realloc(n->at, cap * sizeof(*more));
-
-		if (!more && cap <= KEPT_LIST_MAX)
-			n->status = HAUL_NO_MEMORY;
-		if (!more)
-			return;
-		n->at = more;
-		n->cap = cap;
-	}
+	if (!has_room(n))
+		return;
 	memcpy(n->at[n->count].id, hex, KEPT_ID_CHARS);
 	n->at[n->count].id[KEPT_ID_CHARS] = '\0';
 	n->at[n->count++].is_beside = *n->prefix;
@@ -51,11 +81,6 @@ static void on_name(int dir_fd, const char *name, void *context)
 	(void)dir_fd;
 	if (partial_name_is(name, n->prefix, PARTIAL_SUFFIX) && strncmp(hex, n->after, KEPT_ID_CHARS) > 0)
 		add_name(n, hex);
-}
-
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct kept_name *)a)->id, ((const struct kept_name *)b)->id);
 }
 
 static bool look(int dir_fd, const struct kept_name *n, struct kept_partial *ret)
@@ -82,7 +107,7 @@ static haul_status open_directory(int dir_fd, const char *name, int *ret_fd)
 	return dir_fd < 0 || *ret_fd >= 0 || errno == ENOENT ? HAUL_OK : haul_status_from_errno(errno);
 }
 
-static haul_status open_kept(int private_fd, int *ret_fd)
+haul_status kept_open_directory(int private_fd, int *ret_fd)
 {
 	int haul_fd;
 	haul_status st = open_directory(private_fd, PLACE_PRIVATE_NAME, &haul_fd);
@@ -102,25 +127,38 @@ static void gather(struct kept_names *n, int fd, const char *prefix)
 		for_each_name(fd, on_name, n);
 }
 
+/* One batch behind `n->after`; false: nobody wants more. */
+static bool list_batch(struct kept_names *n, int kept_fd, int beside_fd, kept_fn *tell, void *ctx)
+{
+	struct kept_partial k;
+
+	n->count = 0;
+	n->is_cut = false;
+	gather(n, kept_fd, "");
+	gather(n, beside_fd, PLACE_PRIVATE_NAME ".");
+	cut(n);
+	for (size_t i = 0; haul_ok(n->status) && i < n->count; i++) {
+		if (look(n->at[i].is_beside ? beside_fd : kept_fd, &n->at[i], &k) && !tell(ctx, &k))
+			return false;
+	}
+	return haul_ok(n->status);
+}
+
 haul_status kept_list(int private_fd, int dir_fd, const char *after, kept_fn *tell, void *ctx)
 {
 	struct kept_names names = { .after = after };
-	struct kept_partial k;
+	char last[KEPT_ID_CHARS + 1];
 	int kept_fd, beside_fd = -1;
-	haul_status st = open_kept(private_fd, &kept_fd);
+	haul_status st = kept_open_directory(private_fd, &kept_fd);
 
 	if (haul_ok(st))
 		st = open_directory(dir_fd, ".", &beside_fd);
 	if (haul_ok(st)) {
-		gather(&names, kept_fd, "");
-		gather(&names, beside_fd, PLACE_PRIVATE_NAME ".");
+		while (list_batch(&names, kept_fd, beside_fd, tell, ctx) && names.is_cut) {
+			memcpy(last, names.at[names.count - 1].id, sizeof(last));
+			names.after = last;
+		}
 		st = names.status;
-	}
-	if (names.count)
-		qsort(names.at, names.count, sizeof(*names.at), by_id);
-	for (size_t i = 0; haul_ok(st) && i < names.count; i++) {
-		if (look(names.at[i].is_beside ? beside_fd : kept_fd, &names.at[i], &k) && !tell(ctx, &k))
-			break;
 	}
 	free(names.at);
 	if (kept_fd >= 0)

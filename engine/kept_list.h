@@ -4,7 +4,7 @@
 
 #include "engine/leaf_record.h"
 
-enum { KEPT_ID_CHARS = 32, KEPT_LIST_MAX = 65536 };
+enum { KEPT_ID_CHARS = 32, KEPT_LIST_BATCH = 4096 /* names in memory at once, twice */ };
 
 struct kept_partial {
 	char id[KEPT_ID_CHARS + 1]; /* the hexadecimal digits of its private name */
@@ -17,12 +17,15 @@ typedef bool kept_fn(void *ctx, const struct kept_partial *k);
 
 /*
  * Partials with a record: those in `.haul/partials/` below private_fd, and those that lie in the directory dir_fd
- * itself. Of KEPT_LIST_MAX names at most. Blocking.
+ * itself; all of them, a directory is read once for each KEPT_LIST_BATCH. Blocking.
  *
  * dir_fd   -1: none. Either may be opened O_PATH.
  * after    only ids greater than this; "": all
  * HAUL_DENIED, HAUL_NO_MEMORY   and what else opening a directory may say; one that is missing is empty.
  */
 HAUL_MUST_USE haul_status kept_list(int private_fd, int dir_fd, const char *after, kept_fn *tell, void *ctx);
+
+/* `.haul/partials/` below the directory, for reading; -1 with HAUL_OK: there is none. *ret_fd is given. */
+HAUL_MUST_USE haul_status kept_open_directory(int private_fd, int *ret_fd);
 
 #endif

@@ -102,9 +102,13 @@ struct partial {
 	haul_status lost;     /* a sync failed: nothing of it can be trusted */
 	bool stops_recording; /* there is no room for more of the record: what it has counts */
 	enum partial_found found;
-	char *label; /* owned: its path below the private directory, for the record; NULL: none is noted */
+	uint64_t had_bytes; /* on disk, of what an earlier job of the same device had recorded when this was opened */
+	char *label;        /* owned: its path below the private directory, for the record; NULL: none is noted */
 	struct leaf_source source;
 	struct leaf_record record; /* owned, with has_record */
+	/* after partial_keep(): bytes on disk of what stays, and whether it lies beside its target */
+	uint64_t kept_bytes;
+	bool kept_beside;
 	int lock_fd; /* owned, -1: a second handle that holds the lock from partial_finish() until it has its name */
 };
 
@@ -180,12 +184,19 @@ HAUL_MUST_USE haul_status partial_record_have(struct partial *f, const struct le
 
 /*
  * Close it and leave it to the next job; room that was reserved for what has not come is given back. One without a
- * record, or of which a sync failed, is discarded. Fine on a closed one.
+ * record, or of which a sync failed, is discarded. f->kept_bytes tells what stays, 0 if nothing does. Fine on a closed
+ * one, which stays as it is.
  */
 void partial_keep(struct partial *f);
 
 /* Bytes on disk of what an earlier job keeps for `path`, whatever its source was; 0: nothing, or it cannot be told. */
 uint64_t place_kept_bytes(struct place *p, const char *path);
+
+/*
+ * For a place where nothing will be written (private_fd -1): what is kept for this device below that directory can be
+ * looked at with place_kept_bytes(). private_fd is borrowed.
+ */
+void place_look_kept(struct place *p, int private_fd, const uint8_t peer_id[32]);
 
 /* fsync of the directory that holds `path`. */
 HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);

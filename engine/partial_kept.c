@@ -6,6 +6,7 @@
  * without a record is worth nothing to a later job.
  */
 #include "engine/hash_tree.h"
+#include "engine/kept_list.h"
 #include "engine/place.h"
 
 #include <errno.h>
@@ -138,6 +139,18 @@ static haul_status forget_record(const struct partial *f, const char *name)
 	return errno == ENOENT ? HAUL_OK : HAUL_UNSUPPORTED;
 }
 
+static uint64_t bytes_on_disk(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * 512;
+}
+
+static uint64_t named_bytes(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) ? bytes_on_disk(&st) : 0;
+}
+
 /* The tail is written in whole units of its alignment, and cut when the file is finished. */
 static bool is_sized(const struct stat *st, uint64_t size)
 {
@@ -157,18 +170,21 @@ static haul_status find_record(struct partial *f, const struct stat *st, const s
 {
 	char name[RECORD_NAME_MAX];
 	struct leaf_source of;
+	bool is_ours;
 
 	partial_record_name(f->name, name);
-	f->has_record = st->st_size > 0 && !cfg->starts_anew &&
-			haul_ok(leaf_record_open(f->dir_fd, name, st->st_ino, &of, &f->record));
+	f->has_record = st->st_size > 0 && haul_ok(leaf_record_open(f->dir_fd, name, st->st_ino, &of, &f->record));
+	is_ours = f->has_record && leaf_owner_equal(&of.owner, &f->source.owner);
+	f->had_bytes = is_ours ? bytes_on_disk(st) : 0;
+	if (f->has_record && (!is_ours || cfg->starts_anew)) {
+		leaf_record_close(&f->record);
+		f->has_record = false;
+		if (!cfg->starts_anew)
+			return HAUL_UNSUPPORTED;
+	}
 	if (!f->has_record) {
 		f->found = PARTIAL_NEW;
 		return forget_record(f, name);
-	}
-	if (!leaf_owner_equal(&of.owner, &f->source.owner)) {
-		leaf_record_close(&f->record);
-		f->has_record = false;
-		return HAUL_UNSUPPORTED;
 	}
 	f->found = leaf_source_equal(&of, &f->source) && is_sized(st, cfg->size) ? PARTIAL_OF_SAME : PARTIAL_OF_OTHER;
 	return HAUL_OK;
@@ -449,6 +465,9 @@ static void give_back_room(struct partial *f)
 
 void partial_keep(struct partial *f)
 {
+	uint64_t bytes;
+	bool is_beside;
+
 	if (!f->name[0])
 		return;
 	if (!f->is_kept || !f->has_record || haul_failed(f->lost)) {
@@ -457,22 +476,29 @@ void partial_keep(struct partial *f)
 	}
 	if (f->file.fd >= 0 && f->found != PARTIAL_OF_OTHER) /* its leaves may still be equal */
 		give_back_room(f);
+	bytes = named_bytes(f->dir_fd, f->name);
+	is_beside = f->owns_dir;
 	leaf_record_close(&f->record);
 	if (f->file.fd >= 0)
 		(void)disk_file_close(&f->file);
 	partial_leave_spot(f);
+	f->kept_bytes = bytes;
+	f->kept_beside = is_beside;
 }
 
 uint64_t place_kept_bytes(struct place *p, const char *path)
 {
+	char hex[JOB_NAME_CHARS + 1], name[RECORD_NAME_MAX];
 	struct place_parent at = { 0 };
 	struct partial f;
-	struct stat st;
 	uint64_t bytes = 0;
 
+	if (p->only_looks && haul_ok(key_of(p, path, hex))) {
+		(void)snprintf(name, sizeof(name), "%s" PARTIAL_SUFFIX, hex);
+		return named_bytes(p->kept_fd, name);
+	}
 	if (p->keeps && haul_ok(place_parent_get(p, path, &at)) && haul_ok(find_kept_spot(p, &at, path, &f))) {
-		if (fstatat(f.dir_fd, f.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-			bytes = (uint64_t)st.st_blocks * 512;
+		bytes = named_bytes(f.dir_fd, f.name);
 		partial_leave_spot(&f);
 	}
 	place_parent_put(&at);
@@ -491,6 +517,12 @@ void place_kept_open(struct place *p)
 		place_sweep_kept(p, time(NULL));
 	}
 	(void)private_lock(p->haul_fd, LOCK_UN);
+}
+
+void place_look_kept(struct place *p, int private_fd, const uint8_t peer_id[32])
+{
+	memcpy(p->peer_id, peer_id, sizeof(p->peer_id));
+	p->only_looks = haul_ok(kept_open_directory(private_fd, &p->kept_fd)) && p->kept_fd >= 0;
 }
 
 void place_kept_close(struct place *p)

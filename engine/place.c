@@ -76,6 +76,8 @@ void place_close(struct place *p)
 	for (unsigned i = 0; i < PLACE_CACHES; i++)
 		parent_cache_close(&p->caches[i].parents);
 	place_private_close(p);
+	if (p->only_looks)
+		(void)close(p->kept_fd);
 	if (p->sync_fd >= 0)
 		(void)close(p->sync_fd);
 	free(p);

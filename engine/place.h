@@ -48,7 +48,8 @@ struct place {
 	char job_name[JOB_NAME_CHARS + 1];
 	struct dir_traits job_traits; /* of job_fd; of the root without one */
 	uint64_t root_device, root_inode;
-	bool keeps; /* partials, for this peer */
+	bool keeps;      /* partials, for this peer */
+	bool only_looks; /* at what is kept for it: kept_fd is neither locked nor `.haul/`'s last */
 	unsigned keep_days;
 	const char *root_name; /* held; NULL: the root is the private directory itself */
 	uint8_t peer_id[32];

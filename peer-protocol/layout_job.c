@@ -247,13 +247,14 @@ static const struct field job_end_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.files_busy_ms, 0, MESSAGE_TIMES_MAX_MS),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.sync_ms, 0, MESSAGE_TIMES_MAX_MS),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, times.process_cpu_ms, 0, MESSAGE_TIMES_MAX_MS),
-	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, need_bytes, 0, UINT64_MAX),
-	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, free_bytes, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, lack.need_bytes, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, lack.free_bytes, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, delete_refusal, DELETE_ALLOWED, DELETE_TROUBLED),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, surplus, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, there, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, deleted, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, deleted_files, 0, UINT64_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct msg_job_end, lack.quota_bytes, 0, UINT64_MAX),
 };
 const struct layout job_end_layout = { LAYOUT_OF(struct msg_job_end, job_end_fields) };
 

@@ -513,13 +513,20 @@ struct job_times {
 	uint64_t process_cpu_ms; /* of the whole process while the job ran */
 };
 
+/* Of the first file system, or else the quota, that proved too small for a job. All 0: none did. */
+struct job_lack {
+	uint64_t need_bytes;  /* had to be written */
+	uint64_t free_bytes;  /* was free, or left of the quota */
+	uint64_t quota_bytes; /* the whole quota; 0: a file system */
+};
+
 struct msg_job_end {
 	uint64_t entries, files, bytes;
 	uint64_t proven, unchanged, failed;
 	struct haul_digest root;
 	bool is_durable;
 	struct job_times times;
-	uint64_t need_bytes, free_bytes; /* receiver: of a file system that proved too small; 0 and 0: none did */
+	struct job_lack lack; /* receiver's */
 	/* Receiver of a sync; else 0. */
 	enum delete_refusal delete_refusal;
 	uint64_t surplus, there; /* entries that only the destination has; all that were there */

@@ -6,6 +6,7 @@ haul_unit_test(place_spec LIBS haul_agent)
 haul_unit_test(home LIBS haul_agent haul_test_directory)
 haul_unit_test(shares LIBS haul_agent haul_test_directory)
 haul_unit_test(peers LIBS haul_agent haul_test_directory)
+haul_unit_test(quota LIBS haul_agent haul_test_directory)
 haul_unit_test(peer_error LIBS haul_agent)
 haul_unit_test(serve_ask LIBS haul_agent haul_test_directory)
 haul_unit_test(hauld_options LIBS haul_agent haul_test_directory

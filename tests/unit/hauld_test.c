@@ -163,7 +163,7 @@ static void introduce(const struct home *to, const struct home *whom, const char
 
 static void allow(uint64_t rights)
 {
-	const struct peer_allow inbox = { "inbox", rights };
+	const struct peer_allow inbox = { .share = "inbox", .rights = rights };
 
 	assert_true(haul_ok(peers_allow(&server_home, "edit1", &inbox, NULL)));
 }

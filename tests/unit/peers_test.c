@@ -66,7 +66,8 @@ static void assert_added(unsigned id, const char *name, const char *address, con
 
 static void test_add_twice_and_find(void **state)
 {
-	const struct peer_allow allow = { "inbox", RIGHTS_WRITER }, less = { "inbox", RIGHT_CREATE };
+	const struct peer_allow allow = { .share = "inbox", .rights = RIGHTS_WRITER },
+				less = { .share = "inbox", .rights = RIGHT_CREATE };
 	struct peer_list l;
 	const struct peer *p;
 	uint8_t id[32];
@@ -116,7 +117,7 @@ static void assert_refused(const char *device, const char *name, const char *add
 
 static void test_refusals_change_nothing(void **state)
 {
-	const struct peer_allow allow = { "outbox", RIGHTS_READER };
+	const struct peer_allow allow = { .share = "outbox", .rights = RIGHTS_READER };
 	struct home_identity own;
 
 	(void)state;
@@ -133,7 +134,7 @@ static void test_refusals_change_nothing(void **state)
 
 static void test_allow_speaks_of_this_machine(void **state)
 {
-	const struct peer_allow allow = { "outbox", RIGHTS_READER };
+	const struct peer_allow allow = { .share = "outbox", .rights = RIGHTS_READER };
 	struct haul_fault fault = { .text = "" };
 
 	(void)state;
@@ -144,8 +145,9 @@ static void test_allow_speaks_of_this_machine(void **state)
 
 static void test_allow_sets_and_takes_away(void **state)
 {
-	const struct peer_allow full = { "inbox", RIGHTS_FULL }, none = { "inbox", 0 }, gone = { "outbox", 0 },
-				unknown = { "outbox", RIGHT_READ };
+	const struct peer_allow full = { .share = "inbox", .rights = RIGHTS_FULL },
+				none = { .share = "inbox", .rights = 0 }, gone = { .share = "outbox", .rights = 0 },
+				unknown = { .share = "outbox", .rights = RIGHT_READ };
 	struct haul_fault fault = { .text = "" };
 	struct peer_list l;
 
@@ -163,6 +165,33 @@ static void test_allow_sets_and_takes_away(void **state)
 	assert_int_equal(peers_allow(&home, "nas", &unknown, &fault).code, HAUL_CODE_NO_SHARE);
 	assert_int_equal(peers_allow(&home, "nass", &full, &fault).code, HAUL_CODE_NOT_KNOWN);
 	assert_string_equal(fault.text, "no peer \"nass\" (known: nas)");
+}
+
+static void test_a_quota_stays_with_its_rights(void **state)
+{
+	const struct quota_limit daily = { .bytes = UINT64_C(5000000000000), .since_s = 1700000000, .every_s = 86400 };
+	struct peer_allow allow = { .share = "inbox", .rights = RIGHTS_WRITER, .has_quota = true, .quota = daily };
+	struct peer_list l;
+	struct quota_limit q;
+
+	(void)state;
+	assert_added(0, "nas", NULL, &allow);
+	allow.has_quota = false;
+	allow.rights = RIGHTS_DROPBOX;
+	assert_true(haul_ok(peers_allow(&home, "nas", &allow, NULL)));
+	l = load();
+	q = peer_quota_on(&l.peers[0], "inbox", 5);
+	assert_memory_equal(&q.bytes, &daily.bytes, sizeof(q.bytes));
+	assert_true(q.since_s == daily.since_s && q.every_s == daily.every_s);
+	assert_int_equal(peer_quota_on(&l.peers[0], "outbox", 6).bytes, 0);
+	peers_free(&l);
+	allow.rights = 0;
+	assert_true(haul_ok(peers_allow(&home, "nas", &allow, NULL)));
+	allow.rights = RIGHTS_WRITER;
+	assert_true(haul_ok(peers_allow(&home, "nas", &allow, NULL)));
+	l = load();
+	assert_int_equal(peer_quota_on(&l.peers[0], "inbox", 5).bytes, 0); /* it went with them */
+	peers_free(&l);
 }
 
 static void test_remove(void **state)
@@ -245,6 +274,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refusals_change_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_allow_speaks_of_this_machine, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_allow_sets_and_takes_away, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_quota_stays_with_its_rights, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged_list_knows_nobody, set_up, tear_down),
 		cmocka_unit_test(test_rights),

@@ -41,8 +41,8 @@ static int set_up(void **state)
 	share_items[1] = share_of("linked", link_path);
 	share_items[2] = share_of("secret", temp.path);
 	shares.count = 3;
-	rights[0] = (struct peer_right){ (char *)"inbox", RIGHTS_WRITER };
-	rights[1] = (struct peer_right){ (char *)"linked", RIGHTS_READER };
+	rights[0] = (struct peer_right){ .share = (char *)"inbox", .rights = RIGHTS_WRITER };
+	rights[1] = (struct peer_right){ .share = (char *)"linked", .rights = RIGHTS_READER };
 	peer = (struct peer){ .name = (char *)"edit1", .rights = rights, .right_count = 2 };
 	return mkdir(inbox_path, 0700) || symlink("inbox", link_path);
 }
@@ -65,7 +65,7 @@ static struct serve_ask *ask(const struct message *question)
 	struct message_buffer wire = { .len = 0 };
 	struct serve_ask *a;
 
-	assert_true(haul_ok(serve_ask_new(&shares, &peer, question, &a)));
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, NULL, question, &a)));
 	serve_ask_run(a);
 	assert_true(haul_ok(message_encode(&wire, serve_ask_answer(a))));
 	message_buffer_close(&wire);
@@ -273,7 +273,7 @@ static struct serve_ask *next_page(struct serve_ask *before, bool goes_on, char 
 	char name[300];
 
 	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of(last) };
-	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &a)));
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, NULL, &m, &a)));
 	if (goes_on)
 		serve_ask_continue(a, before);
 	serve_ask_free(before);
@@ -334,7 +334,7 @@ static void test_entries_that_vanish(void **state)
 	temp_directory_close(&temp);
 	assert_int_equal(mkdir(temp.path, 0700) || mkdir(inbox_path, 0700), 0);
 	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of(last) };
-	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &rest)));
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, NULL, &m, &rest)));
 	serve_ask_continue(rest, a);
 	serve_ask_continue(rest, NULL);
 	serve_ask_free(a);
@@ -355,12 +355,12 @@ static void test_another_question_does_not_continue(void **state)
 	make_many();
 	a = next_page(NULL, true, last, &total);
 	m.list = (struct msg_list){ .share = text_of("linked"), .path = text_of(""), .after = text_of(last) };
-	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, NULL, &m, &other)));
 	serve_ask_continue(other, a);
 	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
 	serve_ask_free(other);
 	m.list = (struct msg_list){ .share = text_of("inbox"), .path = text_of(""), .after = text_of("0") };
-	assert_true(haul_ok(serve_ask_new(&shares, &peer, &m, &other)));
+	assert_true(haul_ok(serve_ask_new(&shares, &peer, NULL, &m, &other)));
 	serve_ask_continue(other, a);
 	assert_int_equal(serve_ask_answer(a)->type, MSG_LISTING);
 	serve_ask_free(other);

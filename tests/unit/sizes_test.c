@@ -130,13 +130,34 @@ static void writes_times_as_people_say_them(void **state)
 	assert_string_equal(duration_text(1e300, text)[0] ? "written" : "", "written");
 }
 
+static void quotas_are_sizes_of_a_span(void **state)
+{
+	static const char *const wrong[] = { "",        "0",          "0/day",  "/day", "5G/",
+					     "5G/year", "5G/day/day", "5G day", "X",    "none/day" };
+	struct quota_limit q = { .bytes = 7 };
+	char text[SIZE_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(quota_parse(wrong[i], 5, &q).code, HAUL_CODE_BAD_VALUE);
+	assert_int_equal(q.bytes, 7);
+	assert_true(haul_ok(quota_parse("2TB", 5, &q)));
+	assert_true(q.bytes == UINT64_C(2000000000000) && q.since_s == 5 && q.every_s == 0);
+	assert_string_equal(quota_text(&q, text), "2.00 TB");
+	assert_true(haul_ok(quota_parse("1.5K/week", 6, &q)));
+	assert_true(q.bytes == 1536 && q.since_s == 6 && q.every_s == QUOTA_WEEK_S);
+	assert_string_equal(quota_text(&q, text), "1.54 KB/week");
+	assert_true(haul_ok(quota_parse("none", 6, &q)));
+	assert_int_equal(q.bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_powers_of_1024_and_of_1000), cmocka_unit_test(refuses_what_is_no_size),
 		cmocka_unit_test(rates_count_kibibytes_when_bare),  cmocka_unit_test(waits_count_seconds_when_bare),
 		cmocka_unit_test(numbers_stay_within_bounds),       cmocka_unit_test(writes_three_significant_digits),
-		cmocka_unit_test(writes_times_as_people_say_them),
+		cmocka_unit_test(writes_times_as_people_say_them),  cmocka_unit_test(quotas_are_sizes_of_a_span),
 	};
 
 	return cmocka_run_group_tests_name("sizes", tests, NULL, NULL);

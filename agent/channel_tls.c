@@ -118,6 +118,11 @@ static void end_for(struct channel *ch, int err)
 	case HAUL_CODE_WRONG_DEVICE:
 		channel_end_soon(ch, st, "%s answers as another device; nothing was sent", p->address_text);
 		break;
+	case HAUL_CODE_CRYPTO:
+		/* A record that does not hold, or the peer's alert about one. What came before it was whole. */
+		channel_end_soon(ch, HAUL_LOST, "what passed between here and %s was changed on the way",
+				 p->address_text);
+		break;
 	default:
 		channel_end_soon(ch, st, "connection to %s: %s", p->address_text, haul_status_text(st));
 		break;

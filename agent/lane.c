@@ -95,6 +95,7 @@ static void close_handles(struct lane *l)
 	if (l->engine)
 		uv_close((uv_handle_t *)&l->engine_poll, NULL);
 	uv_close((uv_handle_t *)&l->rate_timer, NULL);
+	uv_close((uv_handle_t *)&l->beat, NULL);
 	uv_close((uv_handle_t *)&l->prepare, NULL);
 }
 
@@ -284,6 +285,7 @@ static haul_status lane_open_loop(struct lane *l, struct haul_fault *fault)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "cannot make a mailbox for a lane");
 	}
 	(void)uv_timer_init(&l->loop, &l->rate_timer);
+	lane_beat_open(l);
 	(void)uv_prepare_init(&l->loop, &l->prepare);
 	l->rate_timer.data = l->prepare.data = l;
 	(void)uv_prepare_start(&l->prepare, on_prepare);

@@ -22,6 +22,8 @@ struct wire {
 	struct channel *channel; /* NULL while connecting and once closed */
 	struct lane_dial *dial;  /* while connecting */
 	uint32_t epoch;
+	bool is_joined;
+	unsigned silent_beats;      /* sending: since the receiver last gave a sign of life */
 	bool has_ended;             /* END sent or received */
 	size_t end_sent;            /* bytes of the END header that are on their way */
 	bool is_starved;            /* receiving: paused until a block is free */
@@ -46,7 +48,7 @@ struct lane {
 	struct list mails; /* taken out of it and not yet delivered */
 	struct engine *engine;
 	uv_poll_t engine_poll;
-	uv_timer_t rate_timer;
+	uv_timer_t rate_timer, beat;
 	uv_prepare_t prepare;
 	struct block_share share;
 	struct list wires;
@@ -105,6 +107,11 @@ void lane_finish_if_asked(struct lane *l);
 
 void lane_maybe_end(struct lane *l);                /* after anything that may have been the last thing in flight */
 bool lane_rate_allows(struct lane *l, size_t *len); /* cut *len to what may move now; false: the timer goes on */
+
+/* lane_beat.c */
+void lane_beat_open(struct lane *l);  /* before the loop runs; closed with the lane's other handles */
+void lane_beat_start(struct lane *l); /* a wire has joined; any number of times */
+void lane_beat_heard(struct wire *w); /* sending: something came. What is no sign of life ends the lane */
 
 /* lane_account.c */
 /* leaf_digest() on the lane's thread, its time on the account, and in the span (held for the call). */

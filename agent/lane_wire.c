@@ -54,16 +54,6 @@ void wire_finish(struct wire *w)
 	channel_finish(w->channel);
 }
 
-static void sender_heard(struct wire *w)
-{
-	struct haul_fault fault = { 0 };
-	uint8_t byte;
-
-	if (channel_read(w->channel, &byte, 1) == 0)
-		return;
-	lane_fail(w->lane, haul_fault_set(&fault, HAUL_BAD_FRAME, "the receiver of a lane sent payload"), &fault);
-}
-
 static void on_readable(void *ctx, struct channel *ch)
 {
 	struct wire *w = ctx;
@@ -72,7 +62,7 @@ static void on_readable(void *ctx, struct channel *ch)
 	if (!w->channel)
 		return;
 	if (w->lane->job->role == LANE_SENDS) {
-		sender_heard(w);
+		lane_beat_heard(w);
 		return;
 	}
 	recv_pump(w);
@@ -135,6 +125,8 @@ static void wire_joined(struct wire *w)
 	struct lane *l = w->lane;
 	struct lane_report *r;
 
+	w->is_joined = true;
+	lane_beat_start(l);
 	if (!l->wire || l->wire->epoch < w->epoch)
 		l->wire = w;
 	if (l->phase == LANE_JOINING) {

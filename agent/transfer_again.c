@@ -236,16 +236,18 @@ void transfer_sum(const struct transfer *t, struct job_totals *ret)
 	uint64_t arrived;
 
 	*ret = *transfer_totals(t);
-	if (!a->count)
-		return;
-	if (!ret->has_root) {
+	if (a->count && !ret->has_root)
 		keep_most(ret, &a->most);
-	}
-	/* A source that was changed meanwhile was sent twice, and is one file. */
+	/*
+	 * A source that was changed meanwhile was sent twice, and is one file. One that was sent and whose result never
+	 * came has not arrived.
+	 */
 	arrived = ret->files_proven + ret->files_unchanged;
 	ret->files_sent += a->files_sent;
 	if (ret->files_sent > arrived)
 		ret->files_sent = arrived;
+	if (!a->count)
+		return;
 	ret->bytes_sent += a->bytes_sent;
 	/* What attempts before have sent is there by now too, and of no earlier run. */
 	ret->bytes_resumed = ret->bytes_resumed > a->bytes_sent ? ret->bytes_resumed - a->bytes_sent : 0;

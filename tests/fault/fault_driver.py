@@ -13,7 +13,7 @@ from fault_town import sample, Town, Wrong
 
 
 class Driver:
-    def __init__(self, usage):
+    def __init__(self, usage, own_options=None):
         parser = argparse.ArgumentParser(description=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
         parser.add_argument("build")
         parser.add_argument("tools")
@@ -24,6 +24,8 @@ class Driver:
         parser.add_argument("--all", action="store_true", help="every point")
         parser.add_argument("--jobs", type=int, default=2, help="towns side by side")
         parser.add_argument("--only", help="PROCESS:N:DEED, one case alone")
+        if own_options:
+            own_options(parser)
         self.options = parser.parse_intermixed_args()
         for name in ("build", "tools", "work"):
             setattr(self.options, name, os.path.abspath(getattr(self.options, name)))
@@ -75,7 +77,7 @@ class Driver:
             workload.town.close()
         print(f"{workload.name}: {done} cases, {time.monotonic() - began:.1f} s", flush=True)
 
-    def run(self, workloads, cases, run_case):
+    def run(self, workloads, cases, run_case, show=None):
         todo = queue.Queue()
         for workload in workloads:
             if not self.options.workloads or workload.name in self.options.workloads:
@@ -86,6 +88,8 @@ class Driver:
             worker.start()
         for worker in workers:
             worker.join()
+        if show:
+            show()
         print("total:", ", ".join(f"{count} {what}" for what, count in sorted(self.tally.items())))
         reached = sum(count for what, count in self.tally.items() if what not in ("failed", "not reached"))
         sys.exit(1 if self.failures or not reached else 0)

@@ -79,6 +79,7 @@ class Plan:
 
 class Town:
     """Homes, a share and one agent at a time, all below one directory."""
+    more_environment = {}  # of every program, from a driver
 
     def __init__(self, work, build, tools):
         self.work, self.build, self.bin, self.tools = work, build, os.path.join(build, "bin"), tools
@@ -89,6 +90,7 @@ class Town:
         libraries = subprocess.run(["ldd", self.program("haul")], capture_output=True, text=True, check=True).stdout
         self.sanitized = "libasan" in libraries
         ids = {home: json.loads(self.run_plain(home, "id", "--json").stdout)["device_id"] for home in (self.a, self.b)}
+        self.b_id = ids[self.b]
         self.run_plain(self.b, "share", "add", "inbox", self.share)
         self.run_plain(self.b, "peer", "add", ids[self.a], "--name", "edit1", "--allow", "inbox=writer")
         self.start_agent()
@@ -103,7 +105,7 @@ class Town:
 
     def environment(self, home, plan):
         env = {key: value for key, value in os.environ.items() if not key.startswith("HAUL_")}
-        env.update(HOME=self.path("home"), HAUL_HOME=home, HAUL_ENGINE="threads")
+        env.update(HOME=self.path("home"), HAUL_HOME=home, HAUL_ENGINE="threads", **self.more_environment)
         count = ""
         if plan:
             self.plan_number += 1

@@ -14,7 +14,9 @@
  *   half     who would have heard the byte hears the end instead; the other direction goes on
  *   stall    as hole, for --stall-ms, also for who calls meanwhile; then everything goes on
  *   corrupt  the byte is another one
+ *   trickle  one byte a second goes on in each direction
  *   kill     the process of --kill is killed (SIGKILL); the bytes go on
+ *   stop     the same process is stopped (SIGSTOP)
  *
  * --mark N prints `marked MS`, the time of day in milliseconds, when N bytes have passed.
  *
@@ -39,7 +41,17 @@
 
 enum { PAIRS_MAX = 64, CHUNK_BYTES = 64 * 1024, QUEUE_BYTES_MAX = 4 * 1024 * 1024 };
 
-enum fault { FAULT_NONE, FAULT_RESET, FAULT_HOLE, FAULT_HALF, FAULT_STALL, FAULT_CORRUPT, FAULT_KILL };
+enum fault {
+	FAULT_NONE,
+	FAULT_RESET,
+	FAULT_HOLE,
+	FAULT_HALF,
+	FAULT_STALL,
+	FAULT_TRICKLE,
+	FAULT_CORRUPT,
+	FAULT_KILL,
+	FAULT_STOP
+};
 
 struct chunk {
 	struct chunk *next;
@@ -62,6 +74,7 @@ struct pair {
 	struct way way[2]; /* way[i]: from fd[i] */
 	bool is_held;
 	uint64_t held_until_ns; /* 0: for good */
+	bool is_trickling;
 };
 
 static struct {
@@ -140,9 +153,13 @@ static void strike_pair(struct pair *p, int from)
 		p->is_held = true;
 		p->held_until_ns = stalled_until_ns;
 		break;
+	case FAULT_TRICKLE:
+		p->is_trickling = true;
+		break;
 	case FAULT_NONE:
 	case FAULT_CORRUPT: /* its byte alone: way_read() */
 	case FAULT_KILL:
+	case FAULT_STOP:
 		break;
 	}
 }
@@ -154,8 +171,8 @@ static void strike(struct pair *at, int from)
 	fflush(stdout);
 	if (option.fault == FAULT_STALL)
 		stalled_until_ns = now_ns() + option.stall_ns;
-	if (option.fault == FAULT_KILL)
-		(void)kill(option.victim, SIGKILL);
+	if (option.fault == FAULT_KILL || option.fault == FAULT_STOP)
+		(void)kill(option.victim, option.fault == FAULT_KILL ? SIGKILL : SIGSTOP);
 	for (struct pair *p = pairs; p < pairs + PAIRS_MAX; p++) {
 		if (p == at || !option.is_one)
 			strike_pair(p, from);
@@ -254,7 +271,8 @@ static bool way_write(struct pair *p, int from)
 
 	while (w->first && w->first->due_ns <= now) {
 		struct chunk *c = w->first;
-		ssize_t n = send(p->fd[!from], c->bytes + c->sent, c->len - c->sent, MSG_NOSIGNAL);
+		size_t len = p->is_trickling ? 1 : c->len - c->sent;
+		ssize_t n = send(p->fd[!from], c->bytes + c->sent, len, MSG_NOSIGNAL);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return true;
@@ -264,12 +282,14 @@ static bool way_write(struct pair *p, int from)
 		}
 		c->sent += (size_t)n;
 		w->queued -= (size_t)n;
-		if (c->sent < c->len)
-			continue;
-		w->first = c->next;
-		if (!w->first)
-			w->last = NULL;
-		free(c);
+		if (c->sent == c->len) {
+			w->first = c->next;
+			if (!w->first)
+				w->last = NULL;
+			free(c);
+		}
+		if (p->is_trickling && w->first)
+			w->first->due_ns = now + 1000000000;
 	}
 	if (!w->first && w->is_over && !w->is_shut) {
 		w->is_shut = true;
@@ -465,6 +485,10 @@ static void parse(char **at)
 			set_fault(FAULT_CORRUPT, *++at);
 		else if (!strcmp(*at, "--kill-after"))
 			set_fault(FAULT_KILL, *++at);
+		else if (!strcmp(*at, "--trickle-after"))
+			set_fault(FAULT_TRICKLE, *++at);
+		else if (!strcmp(*at, "--stop-after"))
+			set_fault(FAULT_STOP, *++at);
 		else
 			option.to = (uint16_t)number(*at);
 	}

@@ -1,0 +1,7 @@
+# Links that break at any byte, in every way tests/fault/link_faults.py knows; docs/TESTING.md has the figures of 200 a kind.
+load lib
+load faults
+
+@test "W-01, W-02, W-03, W-17: whatever befalls the link, the job arrives whole, or says why, and silence is found in time" {
+	faults link_faults.py 5 200
+}

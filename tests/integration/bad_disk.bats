@@ -134,7 +134,7 @@ failing_directory() {
 	mended
 }
 
-@test "what is told as sent was synced, each file and each directory, where syncfs is nothing (R-09)" {
+@test "R-09: what is told as sent was synced, each file and each directory, where syncfs is nothing" {
 	each_way synced_one_by_one bad_destination
 }
 synced_one_by_one() {

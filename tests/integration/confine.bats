@@ -36,7 +36,7 @@ outside_untouched() { snapshot "$T/outside" | diff "$T/outside.before" -; }
 	outside_untouched
 }
 
-@test "a file of the destination that is a link is replaced, not followed" {
+@test "D-09: a file of the destination that is a link is replaced, not followed" {
 	mkdir "$SHARE/dir"
 	ln -s "$T/outside/canary" "$SHARE/dir/other"
 	expect "0|3" haul copy "$T/src/dir" nas:inbox
@@ -144,7 +144,7 @@ swap_while() {
 	check "$(readlink "$SHARE/links/absolute")" = /etc/hostname
 }
 
-@test "twin: another file system mounted inside the share is written" {
+@test "D-18: twin: another file system mounted inside the share is written" {
 	mkdir "$SHARE/disk2"
 	mount_loop tmpfs 32 "$SHARE/disk2"
 	expect 0 haul copy "$T/src/dir" nas:inbox/disk2

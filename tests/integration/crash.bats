@@ -163,7 +163,7 @@ rounds() { if [ "$SCALE" = full ]; then echo 20; else echo 6; fi; }
 	check "$GOT" -eq 5
 }
 
-@test "an old file is replaced whole or not at all" {
+@test "D-10: an old file is replaced whole or not at all" {
 	local i
 	mkdir "$T/v"
 	for i in $(seq 1 "$(rounds)"); do

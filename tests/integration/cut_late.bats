@@ -49,7 +49,7 @@ cut_copy() {
 # What was on its way, and what the last second or 256 MiB had not made durable yet.
 may_lose() { echo $((BYTES / 10 + 256 * 1048576 + 64 * 1048576 < BYTES ? BYTES / 10 + 256 * 1048576 + 64 * 1048576 : BYTES)); }
 
-@test "a push is cut at nine tenths, the link stays down: at most 12 % are sent again, at once" {
+@test "R-01, R-02: a push is cut at nine tenths, the link stays down: at most 12 % are sent again, at once" {
 	cut_copy --down --reset-after
 	check -z "$(real_files "$SHARE")"
 	again "$T/src/big" nas:inbox

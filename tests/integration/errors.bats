@@ -35,7 +35,7 @@ nothing_written() { check -z "$(find "$SHARE" -mindepth 1 | head -n 3)"; }
 	check ! -e "$T/back"
 }
 
-@test "overwriting needs the right: named, exit 3, the old file stays" {
+@test "D-14: overwriting needs the right: named, exit 3, the old file stays" {
 	expect 0 haul copy "$T/dir" nas:inbox
 	expect 0 haul_b peer allow edit1 inbox=list,read,create
 	echo changed and longer >"$T/dir/one"
@@ -73,7 +73,7 @@ nothing_written() { check -z "$(find "$SHARE" -mindepth 1 | head -n 3)"; }
 	expect 2 haul verify "$T/absent" nas:inbox
 }
 
-@test "a file where a directory should be, and the reverse: named, exit 3, both stay" {
+@test "D-07, D-08: a file where a directory should be, and the reverse: named, exit 3, both stay" {
 	mkdir -p "$SHARE/dir/one"
 	echo keep >"$SHARE/dir/one/keep"
 	echo file >"$SHARE/dir/sub"
@@ -136,7 +136,7 @@ nothing_written() { check -z "$(find "$SHARE" -mindepth 1 | head -n 3)"; }
 	err_has host.invalid
 }
 
-@test "another device at the address: exit 6, nothing sent" {
+@test "W-14: another device at the address: exit 6, nothing sent" {
 	C=$T/c
 	mkdir "$T/cshare"
 	A_KEEPS=$AGENT_PORT

@@ -49,7 +49,7 @@ limited_by() {
 	limited_by rate-limit
 }
 
-@test "a slow disk: at the destination, at the source, either way" {
+@test "W-05: a slow disk: at the destination, at the source, either way" {
 	slow_disk disk 300
 	mkdir "$T/disk/share" "$T/disk/here"
 	SHARE_AT=$T/disk/share pair

@@ -45,7 +45,7 @@ agent_mib() { echo $(($(awk '/VmHWM/ { print $2 }' "/proc/$AGENT_PID/status") / 
 	same "$T/many" "$T/back"
 }
 
-@test "one file of 3 GB: each process stays under 400 MiB" {
+@test "W-13: one file of 3 GB: each process stays under 400 MiB" {
 	need_full
 	need_space 7000
 	pair

@@ -34,7 +34,7 @@ sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2); }
 	check -f disk/from/near -a -f disk/from/file.txt -a ! -e disk/near -a ! -e file.txt
 }
 
-@test "move: to another file system, what is there already: equal content goes, other content stays, size and time prove nothing" {
+@test "S-13: move: to another file system, what is there already: equal content goes, other content stays, size and time prove nothing" {
 	other_disk
 	mkdir -p disk/Footage/day
 	echo clip >disk/Footage/day/clip
@@ -200,7 +200,7 @@ whole() {
 	done <"$T/before"
 }
 
-@test "move: killed at any time and run again with any option, no file is ever lost" {
+@test "S-06: move: killed at any time and run again with any option, no file is ever lost" {
 	other_disk ext4 200
 	mkdir src
 	"$MKTREE" small 300 2000 src/small

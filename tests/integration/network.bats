@@ -20,7 +20,7 @@ hold_silent() {
 	wait_for 30 test -e "$T/held"
 }
 
-@test "200 silent connections: a peer gets in before and after, the agent lives" {
+@test "W-17: 200 silent connections: a peer gets in before and after, the agent lives" {
 	"$MKTREE" small 200 5000 "$T/small"
 	hold_silent 200
 	expect 0 haul copy "$T/small" nas:inbox
@@ -130,14 +130,14 @@ hold_silent() {
 	err_has "no answer in 3 s: machine off, other address, or a firewall drops TCP 42850"
 }
 
-@test "the second address is tried when the first is dead" {
+@test "W-06: the second address is tried when the first is dead" {
 	echo x >"$T/file"
 	expect 0 haul peer remove nas
 	expect 0 haul peer add "$B_ID" --name nas --address 127.0.0.1:1 --address "127.0.0.1:$AGENT_PORT"
 	expect 0 haul copy "$T/file" nas:inbox
 }
 
-@test "IPv6" {
+@test "W-07: IPv6" {
 	[ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6 || skip "no IPv6 on loopback"
 	C=$T/c
 	mkdir "$T/six"

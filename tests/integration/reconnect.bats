@@ -134,7 +134,7 @@ cut_at() {
 	done
 }
 
-@test "one of several lanes is cut, or one direction of it: the copy arrives whole" {
+@test "W-03: one of several lanes is cut, or one direction of it: the copy arrives whole" {
 	pair
 	make_tree "$T/src/tree" 20000000
 	ONE=--one cut_at 9000000 --reset-after --lanes 4 --block 1M "$T/src/tree" nas:inbox
@@ -178,7 +178,7 @@ hang() {
 	one_job
 }
 
-@test "the cable is pulled and put back: found dead at both ends, the copy goes on, both ways" {
+@test "W-01, W-02: the cable is pulled and put back: found dead at both ends, the copy goes on, both ways" {
 	export HAUL_DEAD_PEER_MS=3000
 	slow_link 400
 	HAULD_UNDER="ip netns exec $SLOW_SPACE" LISTEN=$SLOW_THERE:0 pair

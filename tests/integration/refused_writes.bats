@@ -125,7 +125,7 @@ pair_user() {
 	err_has inbox
 }
 
-@test "an immutable file in the way is named and stays" {
+@test "D-23: an immutable file in the way is named and stays" {
 	need_root
 	need_tool chattr
 	pair

@@ -94,7 +94,7 @@ arrived() {
 
 # --- who dies -------------------------------------------------------------------------------------------------------
 
-@test "pushing, the command is killed: the agent keeps what it has, the next run sends the rest (R-01, R-13)" {
+@test "R-01, R-13: pushing, the command is killed: the agent keeps what it has, the next run sends the rest" {
 	grow_old "$T/src/big"
 	begin_copy "$T/src/big" nas:inbox
 	wait_for 30 has_recorded "$SHARE" 20
@@ -120,7 +120,7 @@ arrived() {
 	arrived "$T/src/big" "$SHARE/big"
 }
 
-@test "pushing, the command is terminated: 143, the old file stands, all that was written counts (R-10)" {
+@test "R-10: pushing, the command is terminated: 143, the old file stands, all that was written counts" {
 	echo old >"$SHARE/big"
 	cut_copy "$SHARE" "$T/src/big" nas:inbox
 	check "$(cat "$SHARE/big")" = old
@@ -159,7 +159,7 @@ arrived() {
 
 # --- what the source is by then -------------------------------------------------------------------------------------
 
-@test "cut at nine tenths, the source lies elsewhere with another inode: at most 12 % are sent, the file is whole (R-06)" {
+@test "R-06: cut at nine tenths, the source lies elsewhere with another inode: at most 12 % are sent, the file is whole" {
 	cut_copy_late
 	mkdir "$T/mounted"
 	cp -p "$T/src/big" "$T/mounted/big"
@@ -184,7 +184,7 @@ cut_copy_late() {
 }
 has_more_recorded() { has_recorded "$SHARE" "$1" || is_gone "$RUN"; }
 
-@test "the source has changed meanwhile: one byte with its time kept, longer, shorter; never a mixture (R-05, R-11)" {
+@test "R-05, R-11, D-20: the source has changed meanwhile: one byte with its time kept, longer, shorter; never a mixture" {
 	local how
 	for how in byte longer shorter; do
 		rm -f "$SHARE/big"
@@ -205,7 +205,7 @@ has_more_recorded() { has_recorded "$SHARE" "$1" || is_gone "$RUN"; }
 	no_leftovers "$SHARE"
 }
 
-@test "the source is gone, and another file has its name: named, then sent whole (R-11)" {
+@test "R-11: the source is gone, and another file has its name: named, then sent whole" {
 	cut_copy "$SHARE" "$T/src/big" nas:inbox
 	rm "$T/src/big"
 	expect 2 haul copy "$T/src/big" nas:inbox
@@ -228,7 +228,7 @@ has_more_recorded() { has_recorded "$SHARE" "$1" || is_gone "$RUN"; }
 
 # --- what has become of the partial ---------------------------------------------------------------------------------
 
-@test "a damaged record costs time and nothing else (R-12)" {
+@test "R-12: a damaged record costs time and nothing else" {
 	local how record
 	for how in cut head piece empty; do
 		rm -f "$SHARE/big"
@@ -304,7 +304,7 @@ second_device() {
 	arrived "$T/src/big" "$SHARE/big"
 }
 
-@test "two devices and one device twice bring the same name at once: every run is whole" {
+@test "D-12: two devices and one device twice bring the same name at once: every run is whole" {
 	local two
 	second_device
 	begin_copy "$T/src/big" nas:inbox
@@ -397,7 +397,7 @@ small_disk() {
 	same "$T/small-files" "$SHARE/small-files"
 }
 
-@test "a file that goes on needs the room of its rest alone; another file system below still takes its own" {
+@test "D-03: a file that goes on needs the room of its rest alone; another file system below still takes its own" {
 	small_disk
 	rm "$SHARE/ballast"
 	cut_copy "$SHARE" "$T/src/big" nas:inbox

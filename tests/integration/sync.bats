@@ -95,7 +95,7 @@ same() { "$TREECMP" "$1" "$2"; }
 	err_has "--max-delete=x"
 }
 
-@test "sync: an empty source, one that cannot be read whole, and another file system than last time delete nothing" {
+@test "S-01: sync: an empty source, one that cannot be read whole, and another file system than last time delete nothing" {
 	need_root
 	mount_loop ext4 16 "$T/w/src"
 	echo 1 >src/1
@@ -115,7 +115,7 @@ same() { "$TREECMP" "$1" "$2"; }
 	check ! -e dst/1 -a -f dst/stale
 }
 
-@test "sync: a directory that may not be read keeps its counterpart, and all else" {
+@test "S-04: sync: a directory that may not be read keeps its counterpart, and all else" {
 	test_in_the_open
 	A=$T/a
 	need_user
@@ -217,7 +217,7 @@ same() { "$TREECMP" "$1" "$2"; }
 	same src "$SHARE/p"
 }
 
-@test "sync: what has become another kind is exchanged, directories for files and files for directories" {
+@test "D-07, D-08: sync: what has become another kind is exchanged, directories for files and files for directories" {
 	pair mirror
 	for dst in dst nas:inbox/p; do
 		rm -rf src

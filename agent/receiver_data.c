@@ -133,7 +133,7 @@ void receiver_on_opened(struct recv_entry *e)
 		receiver_commit(e, COMMIT_BIG);
 		return;
 	}
-	if (haul_ok(e->code)) {
+	if (haul_ok(e->code) && !e->tree) { /* else it has what is there already */
 		e->tree = hash_tree_new(leaf_count(e->facts.size));
 		if (!e->tree)
 			e->code = HAUL_NO_MEMORY;

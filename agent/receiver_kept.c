@@ -13,41 +13,12 @@
 #include <stdlib.h>
 
 enum {
-	CHECKPOINT_LEAVES = 256,           /* written since the last one: 256 MiB */
-	RUNS_MAX = 4 * MESSAGE_RANGES_MAX, /* each want has a descriptor at the sender */
+	CHECKPOINT_LEAVES = 256, /* written since the last one: 256 MiB */
 };
 
 static const uint64_t checkpoint_ns = 1000000000;
 
 /* ---- what is there ---- */
-
-/* A want has so many ranges at most: leaves behind the last of them are fetched again. */
-static void limit_runs(struct leaf_map *have)
-{
-	uint64_t first, count, at = 0;
-	unsigned runs = 0;
-
-	while (runs < RUNS_MAX && leaf_map_run(have, false, at, &first, &count)) {
-		at = first + count;
-		runs++;
-	}
-	while (runs == RUNS_MAX && leaf_map_run(have, true, at, &first, &count)) {
-		for (uint64_t i = 0; i < count; i++)
-			leaf_map_clear(have, first + i);
-		at = first + count;
-	}
-}
-
-static haul_status put_had(struct recv_entry *e)
-{
-	haul_status st = HAUL_OK;
-
-	for (uint64_t i = 0; i < e->have.leaves && haul_ok(st); i++) {
-		if (leaf_map_has(&e->have, i))
-			st = hash_tree_put(e->tree, i, &e->digests[i]);
-	}
-	return st;
-}
 
 static void explain_kept(struct receiver *r, const struct recv_entry *e)
 {
@@ -64,17 +35,10 @@ static void explain_kept(struct receiver *r, const struct recv_entry *e)
 void receiver_go_on(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
-	haul_status st;
 
 	e->phase = RECV_ARRIVING;
-	limit_runs(&e->have);
 	r->totals.bytes_resumed += leaf_map_bytes(&e->have, e->facts.size);
 	list_push_back(&r->haves_due, &e->link);
-	st = put_had(e);
-	if (haul_failed(st)) {
-		receiver_entry_failed(e, st, true);
-		return;
-	}
 	explain_kept(r, e);
 }
 

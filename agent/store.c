@@ -8,6 +8,7 @@
 #include "agent/mirror.h"
 #include "agent/quota.h"
 #include "agent/store_clone.h"
+#include "agent/store_had.h"
 #include "agent/store_meta.h"
 #include "agent/store_surplus.h"
 #include "agent/store_verify.h"
@@ -398,7 +399,9 @@ static haul_status take_up(struct store *s, struct recv_entry *e)
 	if (haul_failed(st) || e->compares_kept)
 		return st;
 	st = partial_read_record(&e->partial, &e->have, e->digests);
-	return haul_ok(st) ? partial_zero_rest(&e->partial, &e->have) : st;
+	if (haul_ok(st))
+		st = partial_zero_rest(&e->partial, &e->have);
+	return haul_ok(st) ? store_had_take(e) : st;
 }
 
 void store_give_back(struct recv_entry *e)
@@ -412,6 +415,8 @@ static void have_close(struct recv_entry *e)
 {
 	store_give_back(e);
 	recv_entry_drop_have(e);
+	hash_tree_free(e->tree);
+	e->tree = NULL;
 	e->compares_kept = false;
 }
 
@@ -448,7 +453,9 @@ static haul_status take_compared(struct recv_entry *e)
 {
 	haul_status st = partial_zero_rest(&e->partial, &e->have);
 
-	return haul_ok(st) ? partial_record_have(&e->partial, &e->have, e->digests) : st;
+	if (haul_ok(st))
+		st = partial_record_have(&e->partial, &e->have, e->digests);
+	return haul_ok(st) ? store_had_take(e) : st;
 }
 
 /* For the second time, when what was kept has been compared: what differs is fetched onto zeros. */

@@ -9,15 +9,13 @@
 
 #include "agent/exit_class.h"
 #include "agent/loop_open.h"
+#include "agent/stop_signals.h"
 #include "engine/base/escape.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const int signal_numbers[TRANSFER_SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
 
 static void close_handle(uv_handle_t *h)
 {
@@ -35,8 +33,7 @@ static void transfer_over(struct transfer *t)
 	close_handle((uv_handle_t *)&t->leave);
 	close_handle((uv_handle_t *)&t->grow);
 	close_handle((uv_handle_t *)&t->again_timer);
-	for (size_t i = 0; i < TRANSFER_SIGNALS; i++)
-		close_handle((uv_handle_t *)&t->signals[i]);
+	close_handle((uv_handle_t *)&t->signals);
 	mailbox_close(&t->mailbox, NULL);
 	lanes_ahead_cancel(t->ahead);
 	if (t->link)
@@ -257,14 +254,11 @@ static void on_dialled(void *ctx, struct dial_result *result, const struct haul_
 
 /* ---- signals and time ---- */
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_signal(struct transfer *t, int number)
 {
-	struct transfer *t = handle->data;
 	struct message m = { .type = MSG_CANCEL, .cancel = { HAUL_CODE_INTERRUPTED } };
 	struct haul_fault fault = { 0 };
 
-	if (t->report->signal_number)
-		return;
 	t->report->signal_number = number;
 	if (!t->job_runs) {
 		transfer_leave(t);
@@ -273,6 +267,17 @@ static void on_signal(uv_signal_t *handle, int number)
 	if (haul_ok(control_link_send(t->link, &m, &fault)))
 		control_link_finish(t->link);
 	stop_job(t, HAUL_INTERRUPTED, NULL);
+}
+
+static void look_for_signals(uv_timer_t *timer)
+{
+	struct transfer *t = timer->data;
+	int number = stop_signals_number();
+
+	if (!number)
+		return;
+	(void)uv_timer_stop(timer);
+	on_signal(t, number);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -309,12 +314,9 @@ static haul_status open_loop(struct transfer *t)
 	(void)uv_timer_init(&t->loop, &t->leave);
 	(void)uv_timer_init(&t->loop, &t->grow);
 	(void)uv_timer_init(&t->loop, &t->again_timer);
-	t->tick.data = t->leave.data = t->grow.data = t->again_timer.data = t;
-	for (size_t i = 0; i < TRANSFER_SIGNALS; i++) {
-		(void)uv_signal_init(&t->loop, &t->signals[i]);
-		t->signals[i].data = t;
-		(void)uv_signal_start(&t->signals[i], on_signal, signal_numbers[i]);
-	}
+	(void)uv_timer_init(&t->loop, &t->signals);
+	t->tick.data = t->leave.data = t->grow.data = t->again_timer.data = t->signals.data = t;
+	(void)uv_timer_start(&t->signals, look_for_signals, TRANSFER_SIGNAL_MS, TRANSFER_SIGNAL_MS);
 	(void)uv_timer_start(&t->tick, on_tick, TRANSFER_TICK_MS, TRANSFER_TICK_MS);
 	return HAUL_OK;
 }
@@ -408,8 +410,8 @@ static void close_trace(struct transfer *t)
 		t->obs->on_warning(t->obs->ctx, &p);
 }
 
-void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
-		  struct transfer_report *ret_report)
+static void run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
+		struct transfer_report *ret_report)
 {
 	struct transfer t = { .home = h, .req = req, .obs = obs, .report = ret_report, .root_fd = -1, .lock = { -1 } };
 
@@ -435,4 +437,12 @@ void transfer_run(const struct home *h, const struct transfer_request *req, cons
 	transfer_close(&t);
 	if (uv_loop_close(&t.loop))
 		(void)haul_bug("a transfer left a handle open");
+}
+
+void transfer_run(const struct home *h, const struct transfer_request *req, const struct transfer_observer *obs,
+		  struct transfer_report *ret_report)
+{
+	stop_signals_begin();
+	run(h, req, obs, ret_report);
+	stop_signals_end();
 }

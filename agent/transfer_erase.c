@@ -103,9 +103,8 @@ void transfer_erase(struct transfer *t)
 	struct haul_fault fault = { 0 };
 	haul_status st;
 
-	if (!t->eraser || !t->report->is_durable || t->report->signal_number)
+	if (!t->eraser || !t->report->is_durable || stop_signals_number())
 		return;
-	stop_signals_begin();
 	st = eraser_run(t->eraser, t->scan_sources, t->scan_source_count, t->root_fd, stop_signals_flag(), &cb, &totals,
 			&fault);
 	t->report->files_deleted = totals.files;
@@ -116,5 +115,4 @@ void transfer_erase(struct transfer *t)
 	if (haul_failed(st) && st.code != HAUL_CANCELLED.code)
 		transfer_error(t, EXIT_CLASS_ENTRIES, st, fault.text, NULL);
 	t->report->signal_number = stop_signals_number();
-	stop_signals_end();
 }

@@ -44,7 +44,7 @@ enum transfer_state {
 };
 
 enum {
-	TRANSFER_SIGNALS = 3,
+	TRANSFER_SIGNAL_MS = 50, /* how often it is looked whether one has come */
 	TRANSFER_TICK_MS = 250,
 	TRANSFER_LEAVE_MS = 1500,
 	TRANSFER_SHOWN_MAX = 1024,
@@ -79,7 +79,7 @@ struct transfer {
 	uv_loop_t loop;
 	struct mailbox mailbox;
 	uv_timer_t tick, leave, grow, again_timer;
-	uv_signal_t signals[TRANSFER_SIGNALS];
+	uv_timer_t signals;
 	uint64_t started_ns;
 	/* the other end */
 	const struct place_spec *remote; /* the destination, or the first source */

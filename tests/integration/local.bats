@@ -283,7 +283,8 @@ refused() {
 @test "interrupted: exit 130, resumable, nothing left behind" {
 	local pid got=0
 	"$MKTREE" big 200000000 "$T/large"
-	HAUL_HOME=$A "$HAUL" copy --json --bwlimit 20M "$T/large" "$T/to/" >"$T/out" 2>"$T/err" 3>&- 4>&- &
+	# A job in the background of a shell ignores SIGINT; env gives it back.
+	HAUL_HOME=$A env --default-signal=INT "$HAUL" copy --json --bwlimit 20M "$T/large" "$T/to/" >"$T/out" 2>"$T/err" 3>&- 4>&- &
 	pid=$!
 	OTHERS+=("$pid")
 	wait_for 30 grep -q '"progress"' "$T/out"

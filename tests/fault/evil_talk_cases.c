@@ -285,7 +285,7 @@ static int say_job(struct evil *e, const struct odd_job *o)
 	static struct pack p;
 
 	p.len = 0;
-	pack_array(&p, 17);
+	pack_array(&p, 20);
 	pack_uint(&p, MSG_JOB);
 	pack_nil(&p);
 	pack_uint(&p, o->verb);
@@ -309,6 +309,9 @@ static int say_job(struct evil *e, const struct odd_job *o)
 	pack_uint(&p, 0);
 	pack_uint(&p, 0);
 	pack_uint(&p, o->probe);
+	pack_uint(&p, 0); /* what a sync deletes, how much of it, where */
+	pack_uint(&p, 0);
+	pack_byte(&p, 0xc2);
 	return say(e, p.data, p.len);
 }
 
@@ -324,7 +327,7 @@ static int job_root_reserved(struct evil *e)
 
 static int job_unknown_flag(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 256, 1, MIB, 0 });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 1u << 20, 1, MIB, 0 });
 }
 
 static int job_unknown_verb(struct evil *e)

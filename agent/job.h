@@ -8,6 +8,7 @@
 #ifndef HAUL_AGENT_JOB_H
 #define HAUL_AGENT_JOB_H
 
+#include "agent/choice_spec.h"
 #include "agent/control_link.h"
 #include "agent/lane_set.h"
 #include "agent/mirror.h"
@@ -53,9 +54,12 @@ struct job_totals {
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
 	bool is_durable;
-	struct job_lack lack;         /* at the destination */
-	uint64_t doomed_told;         /* entries of the destination alone that were told */
-	struct mirror_totals mirror;  /* a sync's deletions */
+	struct job_lack lack;        /* at the destination */
+	uint64_t doomed_told;        /* entries of the destination alone that were told */
+	struct mirror_totals mirror; /* a sync's deletions */
+	/* Sender, and who receives from a peer: what the choice left out, and which of its rules ever matched. */
+	uint64_t left_entries, left_files;
+	uint8_t rules_matched[CHOICE_RULES_MAX / 8];
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */
 	uint64_t cpu_ms, peer_cpu_ms; /* of the whole processes while the job ran */
 };
@@ -111,10 +115,12 @@ struct job_config {
 	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
 	const char *scratch_dir;    /* held */
 	enum direct_mode direct;
-	enum policy_order order;  /* sender: of files within the window */
-	uint64_t run_bytes;       /* sender: of one kind before the other has its turn; 0: a block each */
-	struct job_probe probe;   /* verb JOB_PROBE */
-	unsigned attribute_kinds; /* sender: enum attribute_kind of what it reads and announces */
+	enum policy_order order;          /* sender: of files within the window */
+	uint64_t run_bytes;               /* sender: of one kind before the other has its turn; 0: a block each */
+	struct job_probe probe;           /* verb JOB_PROBE */
+	unsigned attribute_kinds;         /* sender: enum attribute_kind of what it reads and announces */
+	const struct choice_spec *choice; /* held; NULL: everything */
+	uint32_t choice_flags;            /* enum choice_flags: those of the receiver, and how sources land */
 	struct job_callbacks cb;
 	void *ctx;
 };

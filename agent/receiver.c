@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void deliver_farewell(struct mail *m, void *ctx)
 {
@@ -190,6 +191,13 @@ static void on_done(struct receiver *r)
 	maybe_farewell(r);
 }
 
+static void on_left(struct receiver *r, const struct msg_left *m)
+{
+	r->totals.left_entries = m->entries;
+	r->totals.left_files = m->files;
+	memcpy(r->totals.rules_matched, m->matched.at, m->matched.len);
+}
+
 void receiver_message(struct receiver *r, const struct message *m)
 {
 	if (r->state == RECEIVER_STOPPING || r->state == RECEIVER_ENDED)
@@ -207,6 +215,9 @@ void receiver_message(struct receiver *r, const struct message *m)
 		break;
 	case MSG_OWNERS:
 		break; /* owners are not kept by this version */
+	case MSG_LEFT:
+		on_left(r, &m->left);
+		break;
 	case MSG_JOB_END:
 		r->peer_end = m->job_end;
 		r->peer_end_seen = true;
@@ -303,6 +314,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
 				      .mirror = r->mirror,
 				      .mirrors_root = r->cfg.mirror.covers_root,
+				      .choice_flags = r->job->choice_flags,
 				      .main = r->job->mailbox };
 	struct commit_config commit = { .place = r->place,
 					.no_sync = r->job->flags & JOB_NO_SYNC,
@@ -317,6 +329,12 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 	r->store.on_looked = receiver_on_looked;
 	r->store.on_opened = receiver_on_opened;
 	r->store.on_dir_end = receiver_on_dir_end;
+	if (r->job->choice && (r->job->verb == JOB_VERIFY || r->mirror)) {
+		st = choice_new(r->job->choice, &r->store_choice, fault);
+		if (haul_failed(st))
+			return st;
+		store.choice = r->store_choice;
+	}
 	st = store_start(&r->store, &store, r->cfg.rights, fault);
 	if (haul_failed(st))
 		return st;
@@ -353,6 +371,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 	}
 	if (haul_ok(st) && r->place && r->cfg.peer_id && r->job->verb == JOB_COPY && r->job->flags & JOB_DRY_RUN)
 		place_look_kept(r->place, r->cfg.private_fd, r->cfg.peer_id);
+	if (haul_ok(st) && r->job->choice && r->job->choice->has_paths && r->job->lane.is_client)
+		st = choice_new(r->job->choice, &r->choice, fault);
 	if (haul_ok(st))
 		st = open_root(r);
 	if (haul_ok(st))
@@ -424,7 +444,14 @@ void receiver_free(struct receiver *r)
 	receiver_out_free(r);
 	job_digest_free(r->digest);
 	place_close(r->place);
+	choice_free(r->choice);
+	choice_free(r->store_choice);
 	free(r);
+}
+
+const char *receiver_next_missing(const struct receiver *r, size_t *at)
+{
+	return r->choice ? choice_next_missing(r->choice, at) : NULL;
 }
 
 struct lane_set *receiver_lanes(struct receiver *r)

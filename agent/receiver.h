@@ -59,6 +59,9 @@ void receiver_set_rights(struct receiver *r, uint64_t rights);
 /* End it: partials are kept or dropped, what is committed stays; on_end follows with this status. */
 void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault *fault);
 
+/* A pull after its good end: the next listed path, from `*at` (0 at first), that did not come, or NULL. Borrowed. */
+const char *receiver_next_missing(const struct receiver *r, size_t *at);
+
 struct lane_set *receiver_lanes(struct receiver *r);
 const struct job_totals *receiver_totals(const struct receiver *r);
 const char *receiver_describe(const struct receiver *r, char *ret_text, size_t cap);

@@ -221,6 +221,8 @@ static haul_status on_entry(struct receiver *r, const struct manifest_entry *me)
 		r->totals.files++;
 		r->totals.bytes += me->size;
 	}
+	if (r->choice)
+		choice_note_met(r->choice, e->path);
 	r->in_threads++;
 	store_look(&r->store, e);
 	return HAUL_OK;
@@ -262,6 +264,7 @@ static haul_status on_dir_end(struct receiver *r, const struct manifest_dir_end 
 		if (r->job->cb.on_entry)
 			r->job->cb.on_entry(r->job->ctx, &je);
 	}
+	d->is_partial = end->is_partial;
 	st = store_dir_end(&r->store, r, d, end->is_complete);
 	if (haul_ok(st)) {
 		r->open_count--; /* the reference has gone on to the store */
@@ -286,6 +289,8 @@ static haul_status on_problem(struct receiver *r, const struct manifest_problem 
 		free(path);
 		return HAUL_NO_MEMORY;
 	}
+	if (r->choice)
+		choice_note_met(r->choice, path);
 	r->out.credit_records++;
 	if (r->job->cb.on_entry)
 		r->job->cb.on_entry(r->job->ctx, &je);

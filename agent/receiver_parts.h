@@ -57,6 +57,8 @@ struct receiver {
 	struct dir_node *root;       /* of the job */
 	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
 	size_t open_count, open_cap;
+	struct choice *choice;       /* of a pull with a list: which of its paths have come; else NULL */
+	struct choice *store_choice; /* of a comparison, the store's: what the source has left out; else NULL */
 	bool manifest_ended;
 	uint64_t announced;
 	struct mirror *mirror; /* of a sync; else NULL */

@@ -64,6 +64,7 @@ struct dir_node {
 	unsigned unsettled;       /* entries in it that have neither a result nor a place in the commit queue */
 	bool has_ended;           /* DIR_END came */
 	bool is_told;             /* what of it is left out has been named */
+	bool is_partial;          /* the source's choice left out names in it that only the source knows */
 	/* the store thread's */
 	bool is_missing;    /* not there: dry run and verify */
 	bool is_held;       /* so is everything in it */

@@ -60,12 +60,33 @@ static void on_lanes_joined(void *owner)
 	sender_check_end(s); /* with nothing to send, this may be the last thing that was missing */
 }
 
+/* The scan is over. A client that receives is told; what we took for our own end, or a push, it knows. */
+static haul_status tell_left(struct sender *s, struct haul_fault *fault)
+{
+	struct message m = { .type = MSG_LEFT };
+	struct choice_counts counts;
+	size_t bytes;
+
+	if (!s->choice)
+		return HAUL_OK;
+	counts = choice_left(s->choice);
+	bytes = choice_matched(s->choice, s->totals.rules_matched, sizeof(s->totals.rules_matched));
+	s->totals.left_entries = counts.entries;
+	s->totals.left_files = counts.files;
+	if (s->cfg.lane.is_client)
+		return HAUL_OK;
+	m.left = (struct msg_left){ counts.entries, counts.files, { (const char *)s->totals.rules_matched, bytes } };
+	return control_link_send(s->cfg.link, &m, fault);
+}
+
 static void send_job_end(struct sender *s)
 {
 	struct message m = { .type = MSG_JOB_END };
 	struct haul_fault fault = { 0 };
 	haul_status st = job_digest_root(s->digest, s->totals.entries, &s->totals.root);
 
+	if (haul_ok(st))
+		st = tell_left(s, &fault);
 	if (haul_ok(st)) {
 		s->totals.has_root = true;
 		m.job_end = (struct msg_job_end){ .entries = s->totals.entries,
@@ -270,6 +291,12 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	s->scan.main = cfg->mailbox;
 	s->scan.on_batch = sender_on_batch;
 	s->scan.owner = s;
+	if (cfg->choice) {
+		st = choice_new(cfg->choice, &s->choice, fault);
+		if (haul_failed(st))
+			goto free_sources;
+		s->scan.choice = choice_scan(s->choice);
+	}
 	st = cfg->verb == JOB_PROBE ? source_scan_probe(&s->scan, cfg->probe.bytes)
 				    : source_scan_start(&s->scan, sources, count, cfg->attribute_kinds, fault);
 	if (haul_failed(st))
@@ -278,6 +305,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	return HAUL_OK;
 
 free_sources:
+	choice_free(s->choice);
 	free(s->sources);
 free_digest:
 	job_digest_free(s->digest);
@@ -302,8 +330,14 @@ void sender_free(struct sender *s)
 	index_map_close(&s->window);
 	block_queue_close(&s->queue);
 	job_digest_free(s->digest);
+	choice_free(s->choice);
 	free(s->sources);
 	free(s);
+}
+
+const char *sender_next_missing(const struct sender *s, size_t *at)
+{
+	return s->choice ? choice_next_missing(s->choice, at) : NULL;
 }
 
 bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *ret_origin)

@@ -30,6 +30,9 @@ void sender_stop(struct sender *s, haul_status why, const struct haul_fault *fau
 /* What an announced entry is read from, for a receiver in this process; held until its RESULT. False: none such. */
 bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *ret_origin);
 
+/* After its good end: the next listed path, from `*at` (0 at first), that no source has, or NULL. Borrowed. */
+const char *sender_next_missing(const struct sender *s, size_t *at);
+
 struct lane_set *sender_lanes(struct sender *s);
 const struct job_totals *sender_totals(const struct sender *s);
 /* After its end: the files whose content went out, and whose result has not come. `path` as job_entry's, borrowed. */

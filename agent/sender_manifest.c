@@ -83,7 +83,8 @@ static void dir_end_record(const struct scanned *i, struct manifest_record *ret_
 		.dir_end = { .directory = i->index,
 			     .count = i->count,
 			     .is_complete = i->is_complete,
-			     .error = i->is_complete ? 0 : (uint32_t)i->problem.code },
+			     .error = i->is_complete ? 0 : (uint32_t)i->problem.code,
+			     .is_partial = i->is_partial },
 	};
 }
 
@@ -215,12 +216,21 @@ static void announce_end(struct sender *s)
 	sender_check_end(s);
 }
 
+static void scan_failed(struct sender *s, haul_status st)
+{
+	struct haul_fault fault = { .status = st };
+
+	if (st.code == HAUL_CODE_OVERFLOW)
+		(void)haul_fault_set(&fault, st, "a pattern has too many stars to be held against a path this long");
+	sender_fail(s, st, &fault);
+}
+
 static void batch_used_up(struct sender *s, struct scan_batch *b)
 {
 	if (b->is_last) {
 		s->scan_is_over = true;
 		if (haul_failed(b->status))
-			sender_fail(s, b->status, NULL);
+			scan_failed(s, b->status);
 	}
 	memmove(&s->batches[0], &s->batches[1], (SOURCE_SCAN_BATCHES - 1) * sizeof(s->batches[0]));
 	s->batch_count--;

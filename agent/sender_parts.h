@@ -3,6 +3,7 @@
 #ifndef HAUL_AGENT_SENDER_PARTS_H
 #define HAUL_AGENT_SENDER_PARTS_H
 
+#include "agent/choice.h"
 #include "agent/index_map.h"
 #include "agent/sender.h"
 #include "agent/source_scan.h"
@@ -69,6 +70,7 @@ struct sender {
 	size_t source_count;
 	enum sender_state state;
 	struct source_scan scan;
+	struct choice *choice; /* NULL: everything is taken; the scan's until it has ended */
 	struct block_queue queue;
 	struct lane_set lanes;
 	struct index_map window;                         /* index -> send_entry */

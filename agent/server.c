@@ -63,6 +63,7 @@ static void session_gone(struct server_session *s)
 	session_job_free(s->job);
 	quota_leave(quota);
 	serve_ask_free(s->ask);
+	choice_spec_close(&s->choice);
 	free(s->handing);
 	free(s);
 	server_admit_next(server);
@@ -280,6 +281,9 @@ static void on_message(void *ctx, struct control_link *l, const struct message *
 	case MSG_LOOKUP:
 	case MSG_LIST:
 		start_asking(s, m);
+		return;
+	case MSG_CHOICE:
+		session_choose_entries(s, &m->choice);
 		return;
 	case MSG_JOB:
 		session_start_job(s, &m->job);

@@ -56,6 +56,7 @@ void session_job_free(struct session_job *j)
 	free(j->root);
 	free(j->found.name);
 	free(j->found.path);
+	choice_spec_close(&j->choice);
 	free(j);
 }
 
@@ -152,6 +153,8 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 		.flags = j->m.flags,
 		.modify_window_ns = j->m.modify_window_ns,
 		.attribute_kinds = j->m.flags & JOB_NO_ATTRIBUTES ? 0 : attribute_kinds_of_process(),
+		.choice = choice_spec_is_empty(&j->choice) ? NULL : &j->choice,
+		.choice_flags = j->choice_flags,
 		.lanes = j->policy.lanes,
 		.lanes_most = j->policy.lanes + j->policy.more_lanes,
 		.lane = { .block_bytes = j->policy.block_bytes,
@@ -461,6 +464,9 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 	}
 	s->job = job_new(m, share, rights);
 	if (s->job) {
+		s->job->choice = s->choice;
+		s->job->choice_flags = s->choice_flags;
+		choice_spec_open(&s->choice);
 		s->job->book = &s->server->book;
 		s->job->peer_cores = control_peer_hello(control_link_session(s->control))->cores;
 	}

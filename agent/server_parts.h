@@ -3,6 +3,7 @@
 #ifndef HAUL_AGENT_SERVER_PARTS_H
 #define HAUL_AGENT_SERVER_PARTS_H
 
+#include "agent/choice_spec.h"
 #include "agent/control_link.h"
 #include "agent/policy.h"
 #include "agent/receiver.h"
@@ -31,6 +32,8 @@ enum session_state {
 /* A JOB message of which everything is our own copy, and what the worker opened for it. */
 struct session_job {
 	struct msg_job m; /* texts point into the strings below */
+	struct choice_spec choice;
+	uint32_t choice_flags;
 	char *share, *root;
 	struct job_source *source_specs; /* texts owned */
 	struct share found;              /* copy of the share, name and path owned */
@@ -70,6 +73,8 @@ struct server_session {
 	uv_work_t pool;                      /* a question or the opening of a job */
 	bool in_pool;
 	struct serve_ask *ask;
+	struct choice_spec choice; /* said so far, for the next JOB */
+	uint32_t choice_flags;     /* enum choice_flags */
 	struct handing *handing; /* a lane connection on its way to its lane */
 	struct session_job *job;
 	bool job_runs; /* its on_end is still to come */
@@ -98,6 +103,9 @@ void server_admit_next(struct server *server);
 struct lane_set *session_job_lanes(const struct session_job *j);
 /* Whether lane `number` may join now: the next of its epochs, and memory for its blocks. Else `s` is told why not. */
 bool session_claim_lane(struct server_session *owner, const struct msg_lane_hello *m, struct haul_fault *fault);
+
+/* server_choice.c */
+void session_choose_entries(struct server_session *s, const struct msg_choice *m); /* a CHOICE: kept for the next JOB */
 
 /* server_again.c */
 bool session_has_predecessor(const struct server_session *s); /* an attempt of the same job that is not gone yet */

@@ -35,6 +35,7 @@ static haul_status copy_item(struct scan *scan, const struct scan_item *from, st
 				.is_complete = from->is_complete,
 				.is_listing = from->is_listing,
 				.attributes_left_out = from->attributes_left_out,
+				.is_partial = from->is_partial,
 				.problem = from->problem };
 	if (from->event == SCAN_DIR_END)
 		return HAUL_OK;
@@ -128,6 +129,7 @@ haul_status source_scan_start(struct source_scan *s, const struct scan_source *s
 	if (haul_failed(st))
 		return st;
 	scan_read_attributes(s->scan, attribute_kinds);
+	scan_choose(s->scan, &s->choice);
 	st = worker_start(&s->worker, "haul-scan", NULL, s, fault);
 	if (haul_failed(st)) {
 		scan_free(s->scan);

@@ -27,6 +27,7 @@ struct scanned {
 	uint64_t count;
 	bool is_complete;
 	bool is_listing;
+	bool is_partial;
 	haul_status problem;
 };
 
@@ -43,6 +44,7 @@ struct source_scan {
 	struct worker worker;
 	struct scan *scan;
 	struct mailbox *main;
+	struct scan_choice choice; /* set before the start; without take(): everything */
 	void (*on_batch)(void *owner, struct scan_batch *b); /* main loop; give it back with source_scan_return() */
 	void *owner;
 	bool is_over; /* the thread's own */

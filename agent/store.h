@@ -5,6 +5,7 @@
 #ifndef HAUL_AGENT_STORE_H
 #define HAUL_AGENT_STORE_H
 
+#include "agent/choice.h"
 #include "agent/recv_entry.h"
 #include "agent/store_room.h"
 #include "engine/attribute_read.h"
@@ -24,6 +25,8 @@ struct store_config {
 	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
 	int private_fd;        /* held; of the place, -1 with place NULL and no share */
 	struct quota *quota;   /* held; of the sender's device. NULL: nothing is counted */
+	struct choice *choice; /* a comparison's, held: what the source has left out; NULL: nothing */
+	uint32_t choice_flags; /* enum choice_flags */
 	struct mailbox *main;
 };
 

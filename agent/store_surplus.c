@@ -5,6 +5,7 @@
 #include "agent/store_surplus.h"
 
 #include "agent/mirror.h"
+#include "agent/store_choice.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -101,8 +102,9 @@ static bool add_surplus(struct dir_end *end, const char *name)
 }
 
 /* For a sync. What is mounted there is not the job's. */
-static haul_status note_surplus(struct mirror *m, const struct dir_end *end, int dir_fd, const char *name)
+static haul_status note_surplus(const struct store *s, const struct dir_end *end, int dir_fd, const char *name)
 {
+	const struct surplus at = { .dir = end->dir->path, .dir_fd = dir_fd, .name = name, .is_blind = end->is_blind };
 	struct entry_facts facts;
 	haul_status st;
 	int fd = -1;
@@ -119,15 +121,23 @@ static haul_status note_surplus(struct mirror *m, const struct dir_end *end, int
 		if (st.code == HAUL_CODE_CROSS_DEVICE)
 			return HAUL_OK;
 	}
-	mirror_note(m, end->dir->path, name, &facts, end->is_blind);
-	return HAUL_OK;
+	return store_choice_note(s, &at, &facts);
 }
 
 static haul_status take_surplus(const struct store *s, struct dir_end *end, int dir_fd, const char *name)
 {
 	if (s->cfg.mirror)
-		return note_surplus(s->cfg.mirror, end, dir_fd, name);
+		return note_surplus(s, end, dir_fd, name);
 	return add_surplus(end, name) ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+/* By the user's choice, at the source. */
+static bool is_left_out(const struct store *s, const struct dir_end *end, int dir_fd, const struct dirent *de)
+{
+	const struct surplus at = { .dir = end->dir->path, .dir_fd = dir_fd, .name = de->d_name };
+
+	return s->cfg.choice &&
+	       store_choice_protects(s, &at, store_choice_is_directory(dir_fd, de->d_name, de->d_type));
 }
 
 static void list_surplus(const struct store *s, struct dir_end *end, DIR *dir)
@@ -139,7 +149,7 @@ static void list_surplus(const struct store *s, struct dir_end *end, DIR *dir)
 		/* "." and ".." fail the check, and so do haul's own names */
 		if (haul_failed(haul_component_check(de->d_name, strlen(de->d_name))))
 			continue;
-		if (was_announced(end->dir, de->d_name))
+		if (was_announced(end->dir, de->d_name) || is_left_out(s, end, dirfd(dir), de))
 			continue;
 		end->status = take_surplus(s, end, dirfd(dir), de->d_name);
 		if (haul_failed(end->status))
@@ -156,7 +166,7 @@ static void find_surplus(struct store *s, struct dir_end *end)
 	int fd = -1;
 	DIR *dir;
 
-	if (end->dir->is_missing || end->dir->is_held || haul_failed(end->dir->broken))
+	if (end->dir->is_missing || end->dir->is_held || end->dir->is_partial || haul_failed(end->dir->broken))
 		return;
 	if (end->dir->has_lost_names) {
 		end->status = HAUL_NO_MEMORY;

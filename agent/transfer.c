@@ -182,7 +182,9 @@ static void on_writable(void *ctx, struct control_link *l)
 	struct transfer *t = ctx;
 
 	(void)l;
-	if (t->sender)
+	if (t->choice_waits)
+		transfer_send_job(t);
+	else if (t->sender)
 		sender_writable(t->sender);
 	else if (t->receiver)
 		receiver_writable(t->receiver);

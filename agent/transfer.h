@@ -9,6 +9,7 @@
 #ifndef HAUL_AGENT_TRANSFER_H
 #define HAUL_AGENT_TRANSFER_H
 
+#include "agent/choice_spec.h"
 #include "agent/home.h"
 #include "agent/place_spec.h"
 #include "engine/base/device_kind.h"
@@ -61,10 +62,14 @@ struct transfer_request {
 	uint32_t connect_timeout_ms;
 	uint32_t timeout_ms;
 	double modify_window_s;
-	bool want_entries;   /* call on_entry for every changed entry (-v, -n, --json) */
-	bool want_explain;   /* call on_explain */
-	const char *backend; /* NULL, "ring", "threads" */
-	const char *trace;   /* --trace FILE, or NULL */
+	const struct choice_spec *choice; /* held; NULL: everything is taken */
+	bool size_only, ignore_times;     /* the quick check: by size alone; not at all */
+	bool update;                      /* a file that is newer at the destination stays */
+	bool existing, ignore_existing;   /* nothing new is made; what is there stays */
+	bool want_entries;                /* call on_entry for every changed entry (-v, -n, --json) */
+	bool want_explain;                /* call on_explain */
+	const char *backend;              /* NULL, "ring", "threads" */
+	const char *trace;                /* --trace FILE, or NULL */
 };
 
 /* How a source lands; told before anything is written. */
@@ -155,7 +160,10 @@ struct transfer_report {
 	bool has_root;
 	struct haul_digest job_root;
 	enum transfer_limit limited_by;
-	double cpu_s;      /* of this process */
+	uint64_t entries_left; /* by filters, limits, lists; what lies in a directory left is not counted */
+	bool knows_matched;    /* the next is known: */
+	uint8_t rules_matched[CHOICE_RULES_MAX / 8]; /* bit n: rule n of the choice matched something */
+	double cpu_s;                                /* of this process */
 	double peer_cpu_s; /* of the peer's while the job ran, other jobs of it included; 0 if it did not say */
 	bool is_dry_run;
 	int signal_number; /* the signal that ended it, else 0 */

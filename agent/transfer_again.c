@@ -173,6 +173,7 @@ static void on_dialled_again(uv_timer_t *timer)
 	if (t->link)
 		control_link_close(t->link, NULL, NULL);
 	t->link = NULL;
+	transfer_forget_choice(t);
 	t->link_has_ended = false;
 	drop_attempt(t);
 	left = left_ms(t, uv_hrtime());

@@ -136,9 +136,12 @@ struct transfer {
 	unsigned doomed_count;
 	bool was_refused; /* the peer sent ERROR: it has been told */
 	struct transfer_again again;
-	struct copy_lock lock;       /* of this very copy */
-	struct haul_digest copy_key; /* of source and destination */
-	uint8_t job_id[16];          /* the same for each attempt; zeros: not chosen yet */
+	struct copy_lock lock;                       /* of this very copy */
+	struct haul_digest copy_key;                 /* of source and destination */
+	size_t choice_rules_told, choice_paths_told; /* to the peer, over this connection */
+	bool choice_is_told;                         /* all of it */
+	bool choice_waits;                           /* for the link: JOB follows the rest */
+	uint8_t job_id[16];                          /* the same for each attempt; zeros: not chosen yet */
 	/* telling */
 	unsigned reasons;    /* bit n: exit class n occurred */
 	uint64_t files_told; /* regular files whose failure was told */
@@ -181,6 +184,13 @@ haul_status transfer_open_sources(struct transfer *t);
 haul_status transfer_open_destination(struct transfer *t, struct haul_fault *fault); /* makes it; fills root_fd */
 /* What both kinds of ends start from. The callbacks are those of our own end. */
 void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct job_config *ret_config);
+
+/* transfer_choice.c */
+uint32_t transfer_choice_flags(const struct transfer *t); /* enum choice_flags, but for LISTS and LIMITS */
+bool transfer_tell_choice(struct transfer *t);            /* false: the link is full, or it failed: told */
+void transfer_forget_choice(struct transfer *t);          /* a new connection */
+void transfer_tell_missing(struct transfer *t);           /* a good end: listed paths that no source has */
+void transfer_report_choice(struct transfer *t);
 
 /* transfer_again.c */
 /* Whether what has ended is tried again, by and by: the job or the way to it is over then, else it is for the caller to
@@ -246,6 +256,8 @@ void transfer_lanes_report(struct transfer *t);
 
 /* transfer_tell.c */
 void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);
+/* Something of a source, exit 3; `path` is its landing path. */
+void transfer_problem_at(struct transfer *t, haul_status code, const char *path, const char *text);
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy);
 void transfer_refused(struct transfer *t, const struct msg_error *e);
 /* The job is over: whether all of it found room at the destination. */

@@ -152,6 +152,7 @@ void transfer_fill_report(struct transfer *t)
 	r->files_unread = all->files_unchanged - sent_before(t, all);
 	r->has_root = all->has_root;
 	r->job_root = all->root;
+	transfer_report_choice(t);
 	transfer_lanes_report(t);
 	fill_limit(t, all);
 	r->cpu_s = (double)process_cpu_ms() / 1e3;

@@ -188,6 +188,8 @@ void transfer_send_job(struct transfer *t)
 	struct message m = { .type = MSG_JOB };
 	const char *share = t->is_local ? LOCAL_SHARE : t->remote->share;
 
+	if (!transfer_tell_choice(t))
+		return; /* on_writable comes back here */
 	if (t->is_push && transfer_is_sync(t))
 		look_at_source_fs(t);
 	m.job = (struct msg_job){ .verb = t->req->verb == TRANSFER_VERIFY ? JOB_VERIFY : JOB_COPY,
@@ -397,6 +399,8 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
 	transfer_tell_lack(t);
 	transfer_mirror_end(t);
+	if (haul_ok(st))
+		transfer_tell_missing(t);
 	t->own_end_is_over = true;
 	if (t->is_local)
 		transfer_local_other_ended(t, st, fault);
@@ -429,6 +433,8 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.flags = job_flags(t),
 		.modify_window_ns = (uint64_t)(t->req->modify_window_s * 1e9),
 		.attribute_kinds = t->req->no_attributes ? 0 : attribute_kinds_of_process(),
+		.choice = t->req->choice,
+		.choice_flags = transfer_choice_flags(t),
 		.lanes = m->lanes,
 		.lanes_most = m->lanes + m->more_lanes,
 		.lane = { .is_client = true,

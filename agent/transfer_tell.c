@@ -107,6 +107,15 @@ void transfer_error(struct transfer *t, int exit_code, haul_status code, const c
 	tell(t, &p);
 }
 
+void transfer_problem_at(struct transfer *t, haul_status code, const char *path, const char *text)
+{
+	const struct transfer_problem p = {
+		.code = code.code, .exit_code = EXIT_CLASS_ENTRIES, .side = "source", .path = path, .text = text
+	};
+
+	tell(t, &p);
+}
+
 /* What ended the job or the way to it. */
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy)
 {

@@ -2,6 +2,7 @@
 #include "cli/copy_request.h"
 
 #include "cli/device_option.h"
+#include "cli/filter_options.h"
 #include "cli/print.h"
 #include "cli/sizes.h"
 
@@ -283,11 +284,14 @@ haul_status copy_request_open(struct copy_request *ret, const struct invocation 
 	st = parse_places(&r, inv, problem);
 	if (haul_ok(st))
 		st = as_option(inv, &r, problem);
+	if (haul_ok(st))
+		st = filter_options_read(inv, &r.choice, problem);
 	if (haul_failed(st)) {
 		copy_request_close(&r);
 		return st;
 	}
 	*ret = r;
+	ret->transfer.choice = choice_spec_is_empty(&r.choice) ? NULL : &ret->choice;
 	return HAUL_OK;
 }
 
@@ -296,5 +300,6 @@ void copy_request_close(struct copy_request *r)
 	for (size_t i = 0; i < r->place_count; i++)
 		place_spec_close(&r->places[i]);
 	free(r->places);
+	choice_spec_close(&r->choice);
 	*r = (struct copy_request){ 0 };
 }

@@ -10,6 +10,7 @@ struct copy_request {
 	struct transfer_request transfer; /* points into `places` and the invocation */
 	struct place_spec *places;        /* owned: the sources, then the destination */
 	size_t place_count;
+	struct choice_spec choice; /* owned; `transfer` points to it unless it takes everything */
 };
 
 /* --connect-timeout in milliseconds, its default when it was not given. HAUL_USAGE: no time. */

@@ -167,7 +167,11 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 	if (req->verb == TRANSFER_COPY)
 		add_skipped(&t, &is_first, req, r);
 	add_specials(&t, &is_first, r);
+	if (r->entries_left && !r->files_kept)
+		clause(&t, &is_first, r->entries_left, r->entries_left == 1 ? "entry left out" : "entries left out");
 	add(&t, ".");
+	if (req->unmatched && *req->unmatched)
+		add(&t, " Matched nothing: %s.", req->unmatched);
 	if (r->signal_number)
 		add(&t, " Stopped, %s: the same command sends what is missing.", signal_text(r->signal_number));
 	if (summary_limit(r->limited_by))

@@ -16,6 +16,7 @@ struct summary_request {
 	bool is_sync;            /* what was deleted, was at the destination */
 	bool is_local;           /* nothing has travelled */
 	const char *check_again; /* "haul verify A B", or NULL */
+	const char *unmatched;   /* patterns that matched nothing, "" or NULL: none */
 };
 
 /* Returns ret_text, of SUMMARY_TEXT_MAX bytes. */

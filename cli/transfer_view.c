@@ -3,6 +3,7 @@
 
 #include "cli/changes.h"
 #include "cli/events.h"
+#include "cli/filter_options.h"
 #include "cli/summary.h"
 
 #include "engine/base/escape.h"
@@ -203,8 +204,11 @@ int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 				       .is_sync = v->request->deletion != TRANSFER_DELETE_NONE,
 				       .is_local = is_local(v->request),
 				       .check_again = *v->check_again ? v->check_again : NULL };
-	char text[SUMMARY_TEXT_MAX];
+	char text[SUMMARY_TEXT_MAX], unmatched[SUMMARY_TEXT_MAX / 4] = "";
 
+	if (r->knows_matched)
+		req.unmatched =
+		    filter_options_unmatched(v->request->choice, r->rules_matched, unmatched, sizeof(unmatched));
 	be_strict(v, r);
 	console_progress(v->console, "");
 	/* What was refused before anything was looked at has said all there is to say. */

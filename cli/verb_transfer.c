@@ -3,7 +3,10 @@
 
 #include "cli/events.h"
 #include "cli/copy_request.h"
+#include "cli/filter_options.h"
 #include "cli/transfer_view.h"
+
+#include "engine/base/escape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -84,6 +87,18 @@ static int run_in(const struct home *h, const struct invocation *inv, const stru
 	return transfer_view_end(&view, &report);
 }
 
+static int explain_filter(const struct invocation *inv, const struct choice_spec *choice, struct console *c)
+{
+	char text[HAUL_ESCAPED_MAX];
+	struct problem problem;
+
+	if (haul_failed(filter_options_explain(choice, invocation_value(inv, OPT_EXPLAIN_FILTER), text, sizeof(text),
+					       &problem)))
+		return run_refuse(c, &problem);
+	console_out(c, "%s\n", text);
+	return run_finish(c);
+}
+
 int run_transfer(const struct invocation *inv, struct console *c)
 {
 	struct problem problem;
@@ -93,6 +108,11 @@ int run_transfer(const struct invocation *inv, struct console *c)
 
 	if (haul_failed(copy_request_open(&req, inv, &problem)))
 		return run_refuse(c, &problem);
+	if (invocation_has(inv, OPT_EXPLAIN_FILTER)) {
+		code = explain_filter(inv, &req.choice, c);
+		copy_request_close(&req);
+		return code;
+	}
 	if (haul_failed(run_home(inv, &home, &problem))) {
 		code = run_refuse(c, &problem);
 	} else {

@@ -31,6 +31,7 @@ endfunction()
 haul_import(uv HEADER uv.h ARCHIVE libuv_a.a libuv.a PACKAGE libuv1-dev LIBS Threads::Threads dl rt)
 haul_import(uring HEADER liburing.h ARCHIVE liburing.a PACKAGE liburing-dev)
 haul_import(msgpack HEADER msgpack.h ARCHIVE libmsgpackc.a libmsgpack-c.a PACKAGE libmsgpack-dev)
+haul_import(pcre2 HEADER pcre2.h ARCHIVE libpcre2-8.a PACKAGE libpcre2-dev)
 haul_import(inih HEADER ini.h ARCHIVE libinih.a PACKAGE libinih-dev)
 # Header only: users set XXH_INLINE_ALL, so that leaves are hashed with the instructions of the target it is built for.
 haul_import(xxhash HEADER xxhash.h PACKAGE libxxhash-dev)

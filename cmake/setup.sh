@@ -6,7 +6,7 @@
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git ca-certificates bzip2 dpkg-dev debian-archive-keyring
-	libuv1-dev libmsgpack-dev libxxhash-dev liburing-dev libinih-dev libssl-dev"
+	libuv1-dev libmsgpack-dev libxxhash-dev liburing-dev libinih-dev libpcre2-dev libssl-dev"
 tests="libcmocka-dev bats clang clang-format libclang-rt-dev llvm strace tcpdump iproute2 util-linux procps
 	xxhash acl attr libfuse3-dev rsync xfsprogs btrfs-progs e2fsprogs jq openssl python3"
 

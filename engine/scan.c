@@ -5,6 +5,9 @@
  * sources have too gathers them in `below`, and is gone into when the next name comes: so every clash is told before
  * the contents. When no name is left the directory has ended. Source paths are never stored: they are the landing path
  * with the source's own beginning.
+ *
+ * A directory on the way to what is chosen is pending: a frame without an entry. Before the first item in it, it and
+ * those above it become entries, one a step, and the name that asked for it is looked at again.
  */
 #include "engine/scan.h"
 
@@ -46,7 +49,7 @@ static haul_status root_frame(struct scan *s)
 	if (!f)
 		return HAUL_NO_MEMORY;
 	for (unsigned i = 0; haul_ok(st) && i < s->source_count; i++) {
-		st = frame_add_dir(f, i, NULL);
+		st = frame_add_dir(f, i, NULL, 0);
 		if (haul_ok(st) && s->sources[i].landing) {
 			f->dirs[i].is_named = true;
 			st = frame_add_name(f, s->sources[i].landing, i);
@@ -114,6 +117,11 @@ struct attributes *scan_take_attributes(struct scan *s)
 	return taken;
 }
 
+void scan_choose(struct scan *s, const struct scan_choice *choice)
+{
+	s->choice = *choice;
+}
+
 static void fill_paths(const struct scan *s, struct scan_item *item, unsigned source)
 {
 	const char *slash = strrchr(s->path.at, '/');
@@ -179,7 +187,15 @@ static haul_status go_below(struct scan *s, struct scan_frame *f)
 	if (haul_failed(st))
 		return st;
 	f->below = NULL;
+	s->is_flushing = below->is_pending && below->is_wanted;
 	return list_frame(s, below);
+}
+
+/* Nothing of a pending directory is told before itself. True: the step is over. */
+static bool waits_for_flush(struct scan *s, const struct scan_frame *f)
+{
+	s->is_flushing = s->is_flushing || f->is_pending;
+	return s->is_flushing;
 }
 
 /* The next source's directory of this frame that failed and has not been told yet. */
@@ -191,6 +207,8 @@ static haul_status tell_failed_dir(struct scan *s, struct scan_frame *f, struct 
 
 		if (haul_ok(d->status) || d->is_told)
 			continue;
+		if (waits_for_flush(s, f))
+			return HAUL_OK;
 		d->is_told = true;
 		st = scan_set_path(s, f, NULL);
 		if (haul_ok(st))
@@ -215,11 +233,46 @@ static void lose_dir(struct scan_frame *f, unsigned dir, haul_status st)
 	f->problem = st;
 }
 
-static haul_status fill_entry(struct scan *s, struct scan_frame *f, size_t i, const struct entry_facts *facts,
-			      size_t link_len, struct scan_item *item)
+/* The name has its entry, or will have it; a directory is gone into before the next name. */
+static haul_status win(struct scan *s, struct scan_frame *f, size_t i, const struct entry_facts *facts, uint32_t choice)
 {
 	unsigned source = f->dirs[f->names[i].dir].source;
 
+	f->has_winner = true;
+	f->winner = i;
+	f->winner_kind = facts->kind;
+	if (facts->kind != ENTRY_DIRECTORY)
+		return HAUL_OK;
+	f->below = frame_new(HAUL_NO_INDEX, s->path.len, f->depth + 1);
+	if (!f->below)
+		return HAUL_NO_MEMORY;
+	return frame_add_dir(f->below, source, facts, choice);
+}
+
+/* A directory on the way: no entry yet. */
+static haul_status go_through(struct scan *s, struct scan_frame *f, size_t i, const struct entry_facts *facts,
+			      uint32_t choice, bool is_unknown)
+{
+	haul_status st = win(s, f, i, facts, choice);
+
+	if (haul_failed(st))
+		return st;
+	f->below->is_pending = true;
+	f->below->is_unknown = is_unknown;
+	f->below->facts = *facts;
+	f->below->attributes = scan_take_attributes(s);
+	f->below->attributes_left_out = s->attributes_left_out;
+	return HAUL_OK;
+}
+
+static haul_status fill_entry(struct scan *s, struct scan_frame *f, size_t i, const struct entry_facts *facts,
+			      size_t link_len, uint32_t choice, struct scan_item *item)
+{
+	unsigned source = f->dirs[f->names[i].dir].source;
+	haul_status st = win(s, f, i, facts, choice);
+
+	if (haul_failed(st))
+		return st;
 	*item = (struct scan_item){
 		.event = SCAN_ENTRY,
 		.index = s->next_index,
@@ -231,18 +284,49 @@ static haul_status fill_entry(struct scan *s, struct scan_frame *f, size_t i, co
 		.attributes_left_out = s->attributes_left_out,
 	};
 	fill_paths(s, item, source);
-	f->has_winner = true;
-	f->winner = i;
-	f->winner_kind = facts->kind;
-	if (facts->kind == ENTRY_DIRECTORY) {
-		f->below = frame_new(s->next_index, s->path.len, f->depth + 1);
-		if (!f->below)
-			return HAUL_NO_MEMORY;
-		if (haul_failed(frame_add_dir(f->below, source, facts)))
-			return HAUL_NO_MEMORY;
-	}
+	if (f->below)
+		f->below->index = s->next_index;
 	f->reported++;
 	s->next_index++;
+	return HAUL_OK;
+}
+
+/* The uppermost pending directory becomes an entry; with none left the walk goes on. */
+static haul_status flush(struct scan *s, struct scan_item *item, bool *ret_is_item)
+{
+	struct scan_frame *f = NULL, *above;
+	unsigned i = 1;
+	haul_status st;
+
+	while (i < s->depth && !s->stack[i]->is_pending)
+		i++;
+	if (i == s->depth) {
+		s->is_flushing = false;
+		return HAUL_OK;
+	}
+	f = s->stack[i];
+	above = s->stack[i - 1];
+	if (above->path_len > 0)
+		s->path.at[above->path_len] = '/'; /* where telling the one above has cut the path */
+	st = scan_set_path(s, f, NULL);
+	if (haul_ok(st))
+		st = scan_set_source_path(s, f->dirs[0].source);
+	if (haul_failed(st))
+		return st;
+	free(s->attributes);
+	s->attributes = f->attributes;
+	f->attributes = NULL;
+	f->is_pending = false;
+	f->index = s->next_index++;
+	above->reported++;
+	*item = (struct scan_item){ .event = SCAN_ENTRY,
+				    .index = f->index,
+				    .parent = above->index,
+				    .facts = f->facts,
+				    .attributes = s->attributes,
+				    .attributes_left_out = f->attributes_left_out };
+	fill_paths(s, item, f->dirs[0].source);
+	*ret_is_item = true;
 	return HAUL_OK;
 }
 
@@ -253,12 +337,12 @@ static bool is_taken(const struct scan_frame *f, size_t i)
 
 /* An item for the name i of the frame, s->path and s->source_path being set to it. */
 static haul_status fill_item(struct scan *s, struct scan_frame *f, size_t i, haul_status looked,
-			     const struct entry_facts *facts, size_t link_len, struct scan_item *item)
+			     const struct entry_facts *facts, size_t link_len, uint32_t choice, struct scan_item *item)
 {
 	unsigned source = f->dirs[f->names[i].dir].source;
 
 	if (haul_ok(looked) && !is_taken(f, i))
-		return fill_entry(s, f, i, facts, link_len, item);
+		return fill_entry(s, f, i, facts, link_len, choice, item);
 	fill_problem(s, item, source, haul_ok(looked) ? HAUL_EXISTS : looked);
 	item->parent = f->index;
 	/* What is gone is no part of the directory; what may not be looked at is, and is missing from the listing. */
@@ -300,7 +384,9 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 	struct scan_dir *d = &f->dirs[f->names[i].dir];
 	struct entry_facts facts;
 	size_t link_len = 0;
-	bool dir_failed = false;
+	uint32_t choice = 0;
+	bool dir_failed = false, joins;
+	enum scan_take take = SCAN_TAKE;
 	haul_status looked, st;
 
 	if (d->is_lost)
@@ -320,17 +406,40 @@ static haul_status next_name(struct scan *s, struct scan_frame *f, struct scan_i
 		st = scan_set_source_path(s, d->source);
 	if (haul_failed(st))
 		return st;
-	if (haul_ok(looked) && is_taken(f, i) && f->winner_kind == ENTRY_DIRECTORY && facts.kind == ENTRY_DIRECTORY)
-		return frame_add_dir(f->below, d->source, &facts);
+	st = scan_ask_choice(s, f, i, haul_ok(looked) ? &facts : NULL, &take, &choice);
+	if (haul_failed(st))
+		return st;
+	if (take == SCAN_LEAVE || take == SCAN_LEAVE_UNKNOWN) {
+		f->is_partial = f->is_partial || take == SCAN_LEAVE_UNKNOWN;
+		return HAUL_OK;
+	}
+	joins = haul_ok(looked) && is_taken(f, i) && f->winner_kind == ENTRY_DIRECTORY && facts.kind == ENTRY_DIRECTORY;
+	if (joins) {
+		f->below->is_wanted = f->below->is_wanted || take == SCAN_TAKE;
+		return frame_add_dir(f->below, d->source, &facts, choice);
+	}
+	if (take != SCAN_TAKE && haul_ok(looked) && !is_taken(f, i))
+		return go_through(s, f, i, &facts, choice, take == SCAN_ON_WAY_UNKNOWN);
+	if (waits_for_flush(s, f)) {
+		f->next = i;
+		return HAUL_OK;
+	}
 	*ret_is_item = true;
-	return fill_item(s, f, i, looked, &facts, link_len, item);
+	return fill_item(s, f, i, looked, &facts, link_len, choice, item);
 }
 
-static haul_status end_directory(struct scan *s, struct scan_frame *f, struct scan_item *item)
+static haul_status end_directory(struct scan *s, struct scan_frame *f, struct scan_item *item, bool *ret_is_item)
 {
 	unsigned source = f->dir_count ? f->dirs[0].source : 0;
-	haul_status st = scan_set_path(s, f, NULL);
+	haul_status st;
 
+	if (f->is_pending) { /* nothing in it was chosen */
+		s->stack[s->depth - 2]->is_partial |= f->is_unknown;
+		pop(s);
+		return HAUL_OK;
+	}
+	*ret_is_item = true;
+	st = scan_set_path(s, f, NULL);
 	if (haul_ok(st) && f->dir_count)
 		st = scan_set_source_path(s, source);
 	else if (haul_ok(st))
@@ -343,6 +452,7 @@ static haul_status end_directory(struct scan *s, struct scan_frame *f, struct sc
 		.parent = HAUL_NO_INDEX,
 		.count = f->reported,
 		.is_complete = haul_ok(f->problem),
+		.is_partial = f->is_partial,
 		.problem = f->problem,
 	};
 	fill_paths(s, item, source);
@@ -354,16 +464,18 @@ static haul_status end_directory(struct scan *s, struct scan_frame *f, struct sc
 static haul_status step(struct scan *s, struct scan_item *item, bool *ret_is_item)
 {
 	struct scan_frame *f = s->stack[s->depth - 1];
-	haul_status st = tell_failed_dir(s, f, item, ret_is_item);
+	haul_status st;
 
-	if (haul_failed(st) || *ret_is_item)
+	if (s->is_flushing)
+		return flush(s, item, ret_is_item);
+	st = tell_failed_dir(s, f, item, ret_is_item);
+	if (haul_failed(st) || *ret_is_item || s->is_flushing)
 		return st;
 	if (f->below && (f->next == f->name_count || !is_taken(f, f->next)))
 		return go_below(s, f);
 	if (f->next < f->name_count)
 		return next_name(s, f, item, ret_is_item);
-	*ret_is_item = true;
-	return end_directory(s, f, item);
+	return end_directory(s, f, item, ret_is_item);
 }
 
 haul_status scan_next(struct scan *s, struct scan_item *ret_item)

@@ -9,6 +9,9 @@
  * Where links are followed, one stands for what it leads to: kind, size and times are the target's. A directory that a
  * link led back into (an ancestor of itself by device and inode) is told as HAUL_LINK_LOOP instead of being walked
  * again.
+ *
+ * With a choice what it leaves is no item at all, and what a source leaves another one may still give. A directory on
+ * the way to what may be taken becomes an entry before the first item of something in it, else never.
  */
 #ifndef HAUL_ENGINE_SCAN_H
 #define HAUL_ENGINE_SCAN_H
@@ -17,6 +20,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/fault.h"
 #include "engine/follow.h"
+#include "engine/scan_choice.h"
 
 struct scan_source {
 	int root_fd;         /* directory handle, held until scan_free(); paths below are relative to it */
@@ -48,7 +52,8 @@ struct scan_item {
 	bool attributes_left_out;            /* as attribute_read_at() says */
 	uint64_t count;                      /* DIR_END: entries reported in it */
 	bool is_complete;                    /* DIR_END: false when it could not be listed to its end */
-	haul_status problem;                 /* PROBLEM, DIR_END without is_complete: HAUL_EXISTS for a clash */
+	bool is_partial;     /* DIR_END: names in it were left out that only this end can know (SCAN_LEAVE_UNKNOWN) */
+	haul_status problem; /* PROBLEM, DIR_END without is_complete: HAUL_EXISTS for a clash */
 };
 
 struct scan;
@@ -63,9 +68,12 @@ void scan_read_attributes(struct scan *s, unsigned kinds);
 /* Those of the last item become the caller's: free(). */
 struct attributes *scan_take_attributes(struct scan *s);
 
+/* Take only what the choice takes. Copied; before the first scan_next(). Without it everything is taken. */
+void scan_choose(struct scan *s, const struct scan_choice *choice);
+
 /*
  * The next item. Everything it points to is valid until the next call.
- * Fails only without memory; what goes wrong with a file is an item.
+ * Fails only without memory, or as the choice does; what goes wrong with a file is an item.
  */
 HAUL_MUST_USE haul_status scan_next(struct scan *s, struct scan_item *ret_item);
 

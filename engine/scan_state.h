@@ -22,6 +22,8 @@ struct scan {
 	unsigned depth, stack_cap;
 	uint64_t next_index;
 	bool is_started;
+	bool is_flushing; /* pending directories are told, the uppermost first */
+	struct scan_choice choice;
 	struct scan_handles handles;
 	struct text path; /* landing path of the item */
 	struct text source_path;
@@ -53,5 +55,17 @@ HAUL_MUST_USE haul_status scan_dir_handle(struct scan *s, const struct scan_fram
  */
 HAUL_MUST_USE haul_status scan_look_at(struct scan *s, struct scan_frame *f, size_t i, struct entry_facts *ret_facts,
 				       size_t *ret_len, bool *ret_dir_failed);
+
+/*
+ * Whether name `i` of the frame is taken, s->path being set to it; without a choice it is. What could not be looked at
+ * is left if it would be left both as a directory and as anything else: a name that is filtered out is no problem.
+ *
+ * facts      NULL: it could not be looked at
+ * ret_state  for what lies in it
+ * Fails as the choice does.
+ */
+HAUL_MUST_USE haul_status scan_ask_choice(struct scan *s, const struct scan_frame *f, size_t i,
+					  const struct entry_facts *facts, enum scan_take *ret_take,
+					  uint32_t *ret_state);
 
 #endif

@@ -47,19 +47,20 @@ void frame_free(struct scan_frame *f)
 		return;
 	frame_free(f->below);
 	free(f->dirs);
+	free(f->attributes);
 	free(f->bytes.at);
 	free(f->names);
 	free(f);
 }
 
-haul_status frame_add_dir(struct scan_frame *f, unsigned source, const struct entry_facts *facts)
+haul_status frame_add_dir(struct scan_frame *f, unsigned source, const struct entry_facts *facts, uint32_t choice)
 {
 	struct scan_dir *dirs = realloc(f->dirs, (f->dir_count + 1) * sizeof(*dirs));
 
 	if (!dirs)
 		return HAUL_NO_MEMORY;
 	f->dirs = dirs;
-	dirs[f->dir_count] = (struct scan_dir){ .source = source, .fd = -1 };
+	dirs[f->dir_count] = (struct scan_dir){ .source = source, .fd = -1, .choice = choice };
 	if (facts) {
 		dirs[f->dir_count].is_known = true;
 		dirs[f->dir_count].device = facts->device;

@@ -28,6 +28,7 @@ struct scan_dir {
 	haul_status status; /* why it could not be listed or opened again */
 	bool is_told;       /* that has become an item */
 	bool is_lost;       /* its names are not looked at any more */
+	uint32_t choice;    /* what the choice answered for it */
 	int fd;             /* owned by scan_handles; -1 */
 	struct list recent; /* in scan_handles, while open */
 };
@@ -53,6 +54,13 @@ struct scan_frame {
 	enum entry_kind winner_kind; /* … of this kind */
 	struct scan_frame *below;    /* owned; a directory reported but not gone into yet, its dirs being gathered */
 	uint64_t reported;
+	bool is_pending;               /* on the way: its entry is told before the first item of something in it … */
+	bool is_unknown;               /* … which only this end can know of … */
+	bool is_wanted;                /* … or at once: another source takes it */
+	struct entry_facts facts;      /* of a pending one, its first source's */
+	struct attributes *attributes; /* of a pending one; owned */
+	bool attributes_left_out;
+	bool is_partial;
 	haul_status problem; /* HAUL_OK while complete */
 };
 
@@ -60,8 +68,10 @@ struct scan_frame {
 struct scan_frame *frame_new(uint64_t index, size_t path_len, unsigned depth);
 void frame_free(struct scan_frame *f);
 
-/* One more source's directory. facts: of it, NULL when nobody has looked yet. Before the frame is listed. */
-HAUL_MUST_USE haul_status frame_add_dir(struct scan_frame *f, unsigned source, const struct entry_facts *facts);
+/* One more source's directory. facts: of it, NULL when nobody has looked yet; choice: what it answered for it. Before
+ * the frame is listed. */
+HAUL_MUST_USE haul_status frame_add_dir(struct scan_frame *f, unsigned source, const struct entry_facts *facts,
+					uint32_t choice);
 
 HAUL_MUST_USE haul_status frame_add_name(struct scan_frame *f, const char *name, unsigned dir);
 

@@ -234,6 +234,7 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_looked(j, &m->looked, fault);
 	case MSG_MOVED:
 		return on_moved(j, &m->moved, fault);
+	case MSG_LEFT:
 	case MSG_ALIVE:
 		return HAUL_OK;
 	default:

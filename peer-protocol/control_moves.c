@@ -21,7 +21,8 @@ static const struct phase_moves phases[PHASE_COUNT] = {
 	[PHASE_SILENT] = { "silent", 0, MSG(HELLO) | MSG(ERROR), 0, 10000 },
 	[PHASE_GREETED] = { "greeted", MSG(HELLO) | MSG(LANE_HELLO) | MSG(ERROR), MSG(ERROR), 10000, 0 },
 	[PHASE_LANE_ASKED] = { "lane asked", 0, MSG(LANE_OK) | MSG(ERROR), 0, 10000 },
-	[PHASE_ASKING] = { "asking", MSG(LOOKUP) | MSG(LIST) | MSG(JOB) | MSG(ERROR), MSG(ERROR), 60000, 0 },
+	[PHASE_ASKING] = { "asking", MSG(LOOKUP) | MSG(LIST) | MSG(CHOICE) | MSG(JOB) | MSG(ERROR), MSG(ERROR), 60000,
+			   0 },
 	[PHASE_LOOKUP_OPEN] = { "lookup open", MSG(ERROR), MSG(FOUND) | MSG(ERROR), 0, 60000 },
 	[PHASE_LIST_OPEN] = { "list open", MSG(ERROR), MSG(LISTING) | MSG(ERROR), 0, 60000 },
 	[PHASE_JOB_OPEN] = { "job open", MSG(ERROR), MSG(ACCEPT) | MSG(BUSY) | MSG(ERROR), 0, 0 },
@@ -32,7 +33,7 @@ static const struct phase_moves phases[PHASE_COUNT] = {
 
 static const uint32_t sender_moves[STAGE_COUNT] = {
 	[STAGE_MANIFEST] = MSG(OWNERS) | MSG(MANIFEST) | MSG(MANIFEST_END) | MSG(FAILED) | MSG(JOB_END) | MSG(ERROR),
-	[STAGE_WORK] = MSG(FAILED) | MSG(JOB_END) | MSG(ERROR),
+	[STAGE_WORK] = MSG(FAILED) | MSG(LEFT) | MSG(JOB_END) | MSG(ERROR),
 	[STAGE_ENDED] = MSG(ERROR),
 	[STAGE_DONE] = 0,
 };

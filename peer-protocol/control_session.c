@@ -222,6 +222,8 @@ static haul_status apply(struct control_session *s, enum control_role speaker, c
 		return on_found(s, &m->found, fault);
 	case MSG_LIST:
 		return on_list(s, &m->list);
+	case MSG_CHOICE:
+		return HAUL_OK; /* what it adds up to is bounded by whoever keeps it */
 	case MSG_LISTING:
 		return on_listing(s, &m->listing, fault);
 	case MSG_JOB:

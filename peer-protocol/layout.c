@@ -33,6 +33,8 @@ static const struct layout *const message_variants[] = {
 	[MSG_LOOK] = &look_layout,
 	[MSG_LOOKED] = &looked_layout,
 	[MSG_MOVED] = &moved_layout,
+	[MSG_CHOICE] = &choice_layout,
+	[MSG_LEFT] = &left_layout,
 };
 
 const struct layout message_layout = {
@@ -76,6 +78,8 @@ const char *message_name(enum message_type type)
 		[MSG_LOOK] = "LOOK",
 		[MSG_LOOKED] = "LOOKED",
 		[MSG_MOVED] = "MOVED",
+		[MSG_CHOICE] = "CHOICE",
+		[MSG_LEFT] = "LEFT",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

@@ -187,6 +187,7 @@ static const struct field dir_end_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct manifest_dir_end, count, 0, UINT64_MAX),
 	FIELD_VALUE(FIELD_BOOL, struct manifest_dir_end, is_complete, 0, 1),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_dir_end, error, 0, MESSAGE_CODE_MAX),
+	FIELD_VALUE(FIELD_BOOL, struct manifest_dir_end, is_partial, 0, 1),
 };
 static const struct layout dir_end_layout = { LAYOUT_OF(struct manifest_dir_end, dir_end_fields),
 					      .check = dir_end_check };

@@ -50,7 +50,10 @@ enum {
 	SESSION_ID_BYTES = 32,
 	SOURCE_ID_BYTES = 16,
 	LANES_MAX = 16,
-	MESSAGE_NOTES_MAX = 64,  /* of one job */
+	MESSAGE_NOTES_MAX = 64,         /* of one job */
+	MESSAGE_RULES_MAX = 1024,       /* of one CHOICE */
+	MESSAGE_RULES_TOTAL_MAX = 4096, /* of one job */
+	MESSAGE_PATTERN_MAX = 4096,
 	MESSAGE_LOOK_MAX = 1024, /* entries of one LOOK */
 	MESSAGE_KEPT_MAX = 256,  /* entries of one MOVED */
 	LOOK_TOKEN_BYTES = 16,
@@ -105,7 +108,9 @@ enum message_type {
 	MSG_LOOK = 27,         /* sender of a move: are these still there, just as they landed? */
 	MSG_LOOKED = 28,       /* receiver: the answer */
 	MSG_MOVED = 29,        /* sender of a move: what has gone at the source so far, and what stays */
-	MSG_TYPE_LAST = MSG_MOVED,
+	MSG_CHOICE = 30,       /* client: which entries the next JOB takes; several add up */
+	MSG_LEFT = 31,         /* sender: what the choice left out, before its JOB_END */
+	MSG_TYPE_LAST = MSG_LEFT,
 };
 
 struct capability {
@@ -259,6 +264,44 @@ struct msg_job {
 	bool deletes_at_root;           /* the root is a source's counterpart, not only what lands in it */
 };
 
+enum choice_action { CHOICE_EXCLUDE = 1, CHOICE_INCLUDE = 2, CHOICE_ONLY = 3 };
+
+/* Rules of one group: the last that matches decides. Groups in order: the first that decides wins. */
+struct choice_rule {
+	uint32_t group; /* never below that of the rule before it */
+	enum choice_action action;
+	struct text pattern; /* gitignore's syntax, without `!` */
+};
+
+enum choice_flags {
+	CHOICE_LISTS = 1 << 0,           /* nothing but what the paths name, and all in it */
+	CHOICE_LIMITS = 1 << 1,          /* sizes and times count */
+	CHOICE_CONTENTS = 1 << 2,        /* push: some source lands as its contents … */
+	CHOICE_NAMED = 1 << 3,           /* … and some by its name: where patterns are anchored at the receiver */
+	CHOICE_SIZE_ONLY = 1 << 4,       /* files of the same size are unchanged */
+	CHOICE_IGNORE_TIMES = 1 << 5,    /* no file is unchanged by size and time */
+	CHOICE_UPDATE = 1 << 6,          /* files that are newer at the receiver stay */
+	CHOICE_EXISTING = 1 << 7,        /* nothing new is made */
+	CHOICE_IGNORE_EXISTING = 1 << 8, /* files that are there stay as they are */
+	CHOICE_FLAGS_ALL = (1 << 9) - 1,
+};
+
+/* Of several the rules and the paths add up; of the rest the last counts. */
+struct msg_choice {
+	const struct choice_rule *rules;
+	size_t rule_count;
+	const struct text *paths; /* landing paths below the job's root */
+	size_t path_count;
+	uint32_t flags; /* enum choice_flags */
+	uint64_t size_min, size_max;
+	struct entry_time oldest, newest;
+};
+
+struct msg_left {
+	uint64_t entries, files; /* files: regular ones; what lies in a directory that was left is not counted */
+	struct text matched;     /* bit n, from the lowest of the first byte: rule n matched something */
+};
+
 struct msg_accept {
 	uint8_t session_id[SESSION_ID_BYTES];
 	uint32_t lanes;
@@ -361,6 +404,7 @@ struct manifest_dir_end {
 	uint64_t count;     /* entries directly in it that were announced */
 	bool is_complete;   /* false: something of it could not be listed */
 	uint32_t error;     /* enum haul_code, with !is_complete */
+	bool is_partial;    /* the choice left out names in it by their size, time, or for lack in a list */
 };
 
 /* Something of the source that is left out, so that the receiver can name it. */
@@ -592,6 +636,8 @@ struct message {
 		struct msg_job_end job_end;
 		struct msg_cancel cancel;
 		struct msg_note note;
+		struct msg_choice choice;
+		struct msg_left left;
 		struct msg_look look;
 		struct msg_looked looked;
 		struct msg_moved moved;

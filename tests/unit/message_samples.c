@@ -247,7 +247,7 @@ static const struct manifest_record records[] = {
 		     .link_to = HAUL_NO_INDEX,
 		     .link_target = T("../x") } },
 	{ .type = RECORD_DIR_END, .dir_end = { .directory = 0, .count = 2, .is_complete = true } },
-	{ .type = RECORD_DIR_END, .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED } },
+	{ .type = RECORD_DIR_END, .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED, .is_partial = true } },
 };
 static const struct message manifest = {
 	.type = MSG_MANIFEST,
@@ -369,6 +369,29 @@ static const struct message moved = {
 	.moved = { .kept = kept, .kept_count = COUNT(kept), .files = 2, .entries = 3, .bytes = 1048577, .leaves = 9 },
 };
 static const struct message moved_minimal = { .type = MSG_MOVED };
+static const struct choice_rule rules[] = {
+	{ .group = 0, .action = CHOICE_EXCLUDE, .pattern = T("*.tmp") },
+	{ .group = 300, .action = CHOICE_ONLY, .pattern = T("/a\xff/**") },
+};
+static const struct text listed_paths[] = { T("Footage/a.mov"), T("b") };
+static const struct message choice = {
+	.type = MSG_CHOICE,
+	.choice = { .rules = rules,
+		    .rule_count = COUNT(rules),
+		    .paths = listed_paths,
+		    .path_count = COUNT(listed_paths),
+		    .flags = CHOICE_FLAGS_ALL,
+		    .size_min = 1,
+		    .size_max = 300,
+		    .oldest = { -1, 999999999 },
+		    .newest = { 1700000000, 5 } },
+};
+static const struct message choice_minimal = { .type = MSG_CHOICE };
+static const struct message left = {
+	.type = MSG_LEFT,
+	.left = { .entries = 300, .files = 2, .matched = T("\x03\x80") },
+};
+static const struct message left_minimal = { .type = MSG_LEFT };
 static const struct message job_move = {
 	.type = MSG_JOB,
 	.job = { .verb = JOB_COPY,

@@ -62,7 +62,10 @@ static void report_named(struct commit *c, haul_status st)
 /* What the entry gets. What of it is lost has to be added to e->lost. */
 static struct place_meta meta_of(const struct recv_entry *e)
 {
-	return (struct place_meta){ .facts = &e->facts, .attributes = e->attributes, .kinds = e->attribute_kinds };
+	return (struct place_meta){ .facts = &e->facts,
+				    .attributes = e->attributes,
+				    .kinds = e->attribute_kinds,
+				    .keeps_owner = e->keeps_owner };
 }
 
 static haul_status finish_file(const struct commit *c, struct recv_entry *e)

@@ -29,6 +29,8 @@ struct grant {
 	struct entry_facts meta;             /* SMALL: what the file gets, with the two below */
 	const struct attributes *attributes; /* SMALL: held */
 	unsigned attribute_kinds;
+	bool keeps_owner;
+	bool has_holes;   /* SMALL: its source does */
 	uint32_t holders; /* bit n: lane n has not released it; the main loop's */
 };
 

@@ -17,7 +17,11 @@ static void make_small(struct recv_block *b, unsigned i, const uint8_t **at)
 	if (!b->items[i])
 		return;
 	g = b->items[i]->grant;
-	meta = (struct place_meta){ .facts = &g->meta, .attributes = g->attributes, .kinds = g->attribute_kinds };
+	meta = (struct place_meta){ .facts = &g->meta,
+				    .attributes = g->attributes,
+				    .kinds = g->attribute_kinds,
+				    .keeps_owner = g->keeps_owner,
+				    .has_holes = g->has_holes };
 	leaf_digest(data, (size_t)e->bytes, &digest);
 	if (digest_equal(&digest, &e->digest))
 		e->status = partial_create_small(g->place, g->path, data, (size_t)e->bytes, &meta, &e->partial);

@@ -198,6 +198,14 @@ static void on_left(struct receiver *r, const struct msg_left *m)
 	memcpy(r->totals.rules_matched, m->matched.at, m->matched.len);
 }
 
+static void on_owners(struct receiver *r, const struct msg_owners *m)
+{
+	haul_status st = store_take_owners(&r->store, m);
+
+	if (haul_failed(st))
+		receiver_fail(r, st, NULL);
+}
+
 void receiver_message(struct receiver *r, const struct message *m)
 {
 	if (r->state == RECEIVER_STOPPING || r->state == RECEIVER_ENDED)
@@ -214,7 +222,8 @@ void receiver_message(struct receiver *r, const struct message *m)
 		receiver_failures(r, &m->failed);
 		break;
 	case MSG_OWNERS:
-		break; /* owners are not kept by this version */
+		on_owners(r, &m->owners);
+		break;
 	case MSG_LEFT:
 		on_left(r, &m->left);
 		break;
@@ -311,6 +320,8 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .may_clone = r->cfg.may_clone,
 				      .private_fd = r->cfg.private_fd,
 				      .quota = r->cfg.quota,
+				      .has_owner = owner_is_set(&r->cfg.owner),
+				      .umask = r->cfg.umask == UINT32_MAX ? 0 : r->cfg.umask,
 				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
 				      .mirror = r->mirror,
 				      .mirrors_root = r->cfg.mirror.covers_root,

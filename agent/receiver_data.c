@@ -180,7 +180,9 @@ static struct grant *make_grant(struct recv_entry *e)
 			     .path = e->path,
 			     .meta = e->facts,
 			     .attributes = e->attributes,
-			     .attribute_kinds = e->attribute_kinds };
+			     .attribute_kinds = e->attribute_kinds,
+			     .keeps_owner = e->keeps_owner,
+			     .has_holes = e->is_sparse };
 	if (g->mode == GRANT_BYTES) {
 		g->first_leaf = e->first_bad;
 		g->end_leaf = e->first_bad + 1;

@@ -106,14 +106,6 @@ static struct dir_node *open_dir(struct receiver *r, uint64_t index)
 	return NULL;
 }
 
-/* Owner is not kept, so setuid and setgid would lend somebody else's rights: they are left out. */
-static uint32_t mode_to_keep(const struct receiver *r, const struct manifest_entry *me)
-{
-	uint32_t mask = r->cfg.umask == UINT32_MAX ? 0 : r->cfg.umask;
-
-	return (me->kind == ENTRY_DIRECTORY ? me->mode & 01777 : me->mode & 0777) & ~mask;
-}
-
 /* The credit of a directory's comes back at once, since it may wait for what is announced after it; so they are
  * counted. */
 static haul_status take_attributes(struct recv_entry *e, const struct manifest_entry *me)
@@ -142,7 +134,12 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 	e->old.fd = -1;
 	e->first_bad = UINT64_MAX;
 	e->facts = (struct entry_facts){
-		.kind = me->kind, .mode = mode_to_keep(e->receiver, me), .size = me->size, .mtime = me->mtime
+		.kind = me->kind,
+		.mode = me->mode,
+		.size = me->size,
+		.mtime = me->mtime,
+		.uid = me->owner,
+		.gid = me->group,
 	};
 	e->is_sparse = me->flags & ENTRY_SPARSE;
 	if (me->flags & ENTRY_HAS_SOURCE_ID)

@@ -91,8 +91,9 @@ struct recv_entry {
 	struct dir_node *dir;     /* it lies in; one reference */
 	struct dir_node *node;    /* a directory's own; one reference */
 	char *path;               /* below the job's root; owned, like the link target */
-	struct entry_facts facts; /* as announced: kind, mode (masked), size, mtime */
+	struct entry_facts facts; /* as announced: kind, mode, size, mtime, owner; looked at: what of them it gets */
 	bool is_sparse;
+	bool keeps_owner;              /* facts.uid and gid, each unless it is UINT32_MAX */
 	bool is_read_by_root;          /* security.* and trusted.* are among its attributes */
 	uint8_t attribute_kinds;       /* enum attribute_kind: those that are made as announced; none while 0 */
 	uint32_t lost;                 /* enum entry_lost */

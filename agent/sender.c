@@ -297,6 +297,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 			goto free_sources;
 		s->scan.choice = choice_scan(s->choice);
 	}
+	s->scan.reads_owners = !(cfg->flags & JOB_NO_OWNERS);
 	st = cfg->verb == JOB_PROBE ? source_scan_probe(&s->scan, cfg->probe.bytes)
 				    : source_scan_start(&s->scan, sources, count, cfg->attribute_kinds, fault);
 	if (haul_failed(st))

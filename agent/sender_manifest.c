@@ -13,6 +13,7 @@
 
 enum {
 	MANIFEST_TARGET_BYTES = 128 * 1024,
+	OWNERS_AT_ONCE = 512,                /* with the longest names they fit into a frame */
 	WINDOW_MAX = 2 * JOB_WINDOW_RECORDS, /* entries without result, whatever credit the peer gives */
 };
 
@@ -60,8 +61,8 @@ static void entry_record(const struct sender *s, const struct scanned *i, struct
 			   .size = i->facts.kind == ENTRY_FILE ? i->facts.size : 0,
 			   .mtime = i->facts.mtime,
 			   .mode = i->facts.mode,
-			   .owner = UINT32_MAX,
-			   .group = UINT32_MAX,
+			   .owner = i->owner,
+			   .group = i->group,
 			   .link_to = HAUL_NO_INDEX,
 			   .rdev = i->facts.rdev,
 			   .flags = i->facts.kind == ENTRY_FILE && allocated < i->facts.size ? ENTRY_SPARSE : 0,
@@ -237,11 +238,33 @@ static void batch_used_up(struct sender *s, struct scan_batch *b)
 	source_scan_return(b);
 }
 
+/* Who its entries belong to comes before them. False: no further now. */
+static bool announce_owners(struct sender *s, struct scan_batch *b)
+{
+	struct haul_fault fault = { 0 };
+
+	while (b->owners_used < b->owners.count) {
+		size_t left = b->owners.count - b->owners_used, n = left < OWNERS_AT_ONCE ? left : OWNERS_AT_ONCE;
+		const struct message m = { .type = MSG_OWNERS, .owners = { b->owners.at + b->owners_used, n } };
+		haul_status st = control_link_send(s->cfg.link, &m, &fault);
+
+		if (haul_failed(st)) {
+			if (st.code != HAUL_CODE_BUSY)
+				sender_fail(s, st, &fault);
+			return false;
+		}
+		b->owners_used += n;
+	}
+	return true;
+}
+
 void sender_announce(struct sender *s)
 {
 	while (s->state == SENDER_RUNNING && s->batch_count && s->window.count < WINDOW_MAX) {
 		struct scan_batch *b = s->batches[0];
 
+		if (!announce_owners(s, b))
+			return;
 		while (b->used < b->count) {
 			if (s->window.count >= WINDOW_MAX || !announce_some(s, b))
 				return;

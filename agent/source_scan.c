@@ -36,6 +36,8 @@ static haul_status copy_item(struct scan *scan, const struct scan_item *from, st
 				.is_listing = from->is_listing,
 				.attributes_left_out = from->attributes_left_out,
 				.is_partial = from->is_partial,
+				.owner = UINT32_MAX,
+				.group = UINT32_MAX,
 				.problem = from->problem };
 	if (from->event == SCAN_DIR_END)
 		return HAUL_OK;
@@ -49,12 +51,26 @@ static haul_status copy_item(struct scan *scan, const struct scan_item *from, st
 	return st;
 }
 
+static haul_status note_owners(struct source_scan *s, struct scan_batch *b, struct scanned *i)
+{
+	haul_status st;
+
+	if (!s->reads_owners || i->event != SCAN_ENTRY)
+		return HAUL_OK;
+	st = owner_index_get(&s->owners, i->facts.uid, false, &b->owners, &i->owner);
+	if (haul_ok(st))
+		st = owner_index_get(&s->owners, i->facts.gid, true, &b->owners, &i->group);
+	return haul_ok(st) ? owner_index_note_acls(&s->owners, i->attributes, &b->owners) : st;
+}
+
 /* What could be copied in part alone is not in the batch. */
-static haul_status add_item(struct scan *scan, struct scan_batch *b, const struct scan_item *item)
+static haul_status add_item(struct source_scan *s, struct scan_batch *b, const struct scan_item *item)
 {
 	struct scanned *to = &b->items[b->count];
-	haul_status st = copy_item(scan, item, to);
+	haul_status st = copy_item(s->scan, item, to);
 
+	if (haul_ok(st))
+		st = note_owners(s, b, to);
 	if (haul_ok(st))
 		b->count++;
 	else
@@ -74,7 +90,7 @@ static void fill(struct source_scan *s, struct scan_batch *b)
 		if (haul_failed(b->status) || item.event == SCAN_END)
 			b->is_last = true;
 		else
-			b->status = add_item(s->scan, b, &item);
+			b->status = add_item(s, b, &item);
 		if (haul_failed(b->status))
 			b->is_last = true;
 	}
@@ -107,6 +123,8 @@ static void batch_clear(struct scan_batch *b)
 	for (unsigned i = 0; i < b->count; i++)
 		scanned_clear(&b->items[i]);
 	b->count = b->used = 0;
+	new_owners_clear(&b->owners);
+	b->owners_used = 0;
 }
 
 void source_scan_return(struct scan_batch *b)
@@ -153,7 +171,9 @@ haul_status source_scan_probe(struct source_scan *s, uint64_t bytes)
 			       .parent = HAUL_NO_INDEX,
 			       .facts = { .kind = ENTRY_FILE, .size = bytes, .blocks = bytes / 512 + 1, .mode = 0600 },
 			       .path = strdup("probe"),
-			       .source_path = strdup("probe") };
+			       .source_path = strdup("probe"),
+			       .owner = UINT32_MAX,
+			       .group = UINT32_MAX };
 	b->count = 1;
 	b->is_last = true;
 	b->scan = s;
@@ -178,4 +198,5 @@ void source_scan_stop(struct source_scan *s)
 		batch_clear(&s->batches[i]);
 	scan_free(s->scan);
 	s->scan = NULL;
+	owner_index_close(&s->owners);
 }

@@ -6,6 +6,7 @@
 #define HAUL_AGENT_SOURCE_SCAN_H
 
 #include "agent/mail.h"
+#include "agent/owner_index.h"
 #include "engine/scan.h"
 
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ struct scanned {
 	size_t link_target_len;
 	struct attributes *attributes; /* NULL: none */
 	bool attributes_left_out;
+	uint32_t owner, group; /* indices of OWNERS; UINT32_MAX: not given */
 	unsigned source;
 	uint64_t count;
 	bool is_complete;
@@ -36,7 +38,9 @@ struct scan_batch {
 	struct source_scan *scan;
 	unsigned count, used; /* used: the main loop's progress */
 	bool is_last;
-	haul_status status; /* with is_last */
+	haul_status status;       /* with is_last */
+	struct new_owners owners; /* that its items have, and none before */
+	size_t owners_used;       /* the main loop's progress */
 	struct scanned items[SOURCE_SCAN_BATCH];
 };
 
@@ -47,13 +51,15 @@ struct source_scan {
 	struct scan_choice choice; /* set before the start; without take(): everything */
 	void (*on_batch)(void *owner, struct scan_batch *b); /* main loop; give it back with source_scan_return() */
 	void *owner;
-	bool is_over; /* the thread's own */
+	bool is_over; /* the thread's own, like the next two */
+	bool reads_owners;
+	struct owner_index owners;
 	_Atomic bool is_cancelled;
 	struct scan_batch batches[SOURCE_SCAN_BATCHES];
 	unsigned in_main; /* batches delivered and not returned; main loop's */
 };
 
-/* attribute_kinds: enum attribute_kind of what entries come with. */
+/* attribute_kinds: enum attribute_kind of what entries come with. reads_owners was set before, or not. */
 HAUL_MUST_USE haul_status source_scan_start(struct source_scan *s, const struct scan_source *sources, size_t count,
 					    unsigned attribute_kinds, struct haul_fault *fault);
 

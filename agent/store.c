@@ -525,4 +525,5 @@ haul_status store_start(struct store *s, const struct store_config *cfg, uint64_
 void store_stop(struct store *s)
 {
 	worker_stop(&s->worker);
+	store_owners_close(s);
 }

@@ -7,6 +7,7 @@
 
 #include "agent/choice.h"
 #include "agent/recv_entry.h"
+#include "agent/store_owners.h"
 #include "agent/store_room.h"
 #include "engine/attribute_read.h"
 
@@ -20,6 +21,8 @@ struct store_config {
 	uint64_t time_window_ns;
 	enum direct_mode direct;
 	bool may_clone;        /* entries with an origin may share its extents */
+	bool has_owner;        /* what arrives belongs to whom the share says: the sender's owners are not kept */
+	uint32_t umask;        /* taken off every mode */
 	bool drops;            /* a probe that is written nowhere */
 	bool mirrors_root;     /* of a sync: the root itself, not only what lands in it */
 	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
@@ -43,6 +46,7 @@ struct store {
 	unsigned unclonable_count;
 	_Atomic uint64_t had_leaves; /* of the files that go on: the sender takes on no more than JOB_HAD_LEAVES_MAX */
 	struct store_room room;
+	struct store_owners owners;
 	struct attribute_reader attributes; /* the thread's own; of all kinds that can be set here */
 	/* After look and open: on the main loop. */
 	void (*on_looked)(struct recv_entry *e);

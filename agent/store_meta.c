@@ -1,6 +1,6 @@
 /*
- * Rights decide by kind: `meta` for user.* and ACLs, `special` and a process that is root's for the rest. Comparing
- * (verify) takes none of them: it looks at all that can be read here.
+ * Rights decide by kind: `meta` for user.* and ACLs, `special` and a process that is root's for other attributes,
+ * owners, setuid and setgid. Comparing (verify) takes none of them: it looks at all that can be read here.
  */
 #include "agent/store_meta.h"
 
@@ -45,8 +45,36 @@ static uint32_t lost_for_rights(unsigned kinds)
 	return lost;
 }
 
+enum { SPECIAL_BITS = 06000, STICKY_BIT = 01000 };
+
+/*
+ * Owners are root's to give. setuid and setgid without their owner would lend somebody else's rights, and are left out;
+ * so is a sticky bit of anything but a directory.
+ */
+static void trim_owner(struct store *s, struct recv_entry *e)
+{
+	bool is_root = geteuid() == 0 && !s->cfg.has_owner && !(s->cfg.flags & JOB_NO_OWNERS);
+	bool may = s->cfg.verb == JOB_VERIFY || atomic_load(&s->rights) & RIGHT_SPECIAL;
+	uint32_t bits = e->facts.mode & SPECIAL_BITS;
+
+	e->keeps_owner = is_root && may;
+	store_map_owners(s, e);
+	if (e->keeps_owner)
+		return;
+	e->facts.mode &= ~(uint32_t)(e->facts.kind == ENTRY_DIRECTORY ? SPECIAL_BITS : SPECIAL_BITS | STICKY_BIT);
+	if (!is_root)
+		return;
+	if ((e->facts.uid != UINT32_MAX && e->facts.uid != geteuid()) ||
+	    (e->facts.gid != UINT32_MAX && e->facts.gid != getegid()))
+		e->lost |= LOST_OWNER_RIGHT;
+	if (bits)
+		e->lost |= LOST_SPECIAL_BITS;
+}
+
 void store_trim_meta(struct store *s, struct recv_entry *e)
 {
+	trim_owner(s, e);
+	e->facts.mode &= ~s->cfg.umask;
 	e->attribute_kinds = (uint8_t)kinds_allowed(s, e);
 	if (!e->attributes)
 		return;
@@ -99,5 +127,9 @@ uint32_t store_meta_changes(struct store *s, struct recv_entry *e)
 		changes |= CHANGE_MODE;
 	if (!store_time_equal(s, &e->seen.mtime, &e->facts.mtime))
 		changes |= CHANGE_TIME;
+	if (e->keeps_owner && e->facts.uid != UINT32_MAX && e->facts.uid != e->seen.uid)
+		changes |= CHANGE_OWNER;
+	if (e->keeps_owner && e->facts.gid != UINT32_MAX && e->facts.gid != e->seen.gid)
+		changes |= CHANGE_GROUP;
 	return changes | attribute_changes(s, e);
 }

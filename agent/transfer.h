@@ -47,6 +47,8 @@ struct transfer_request {
 	bool exact;          /* verify --exact */
 	bool no_sync;
 	bool no_attributes; /* --no-xattrs */
+	bool no_owners;     /* --no-owner */
+	bool numeric_ids;   /* --numeric-ids */
 	bool restart;       /* --restart: what an earlier run has left of a file is dropped */
 	/* Local only: what is proven and durable at the destination goes at the source, after the job's good end. The
 	 * caller asks for checksum and TRANSFER_PROOF_TRANSFER with it. */
@@ -116,6 +118,8 @@ enum transfer_changes {
 	TRANSFER_DELETED = 1 << 8, /* with SURPLUS: by a sync; directories end with a slash */
 	TRANSFER_ATTRIBUTES = 1 << 9,
 	TRANSFER_ACL = 1 << 10,
+	TRANSFER_OWNER = 1 << 11,
+	TRANSFER_GROUP = 1 << 12,
 };
 
 struct transfer_progress {

@@ -24,6 +24,10 @@ static const struct {
 	{ LOST_ACL_RIGHT, RIGHT_META, "ACLs", NULL },
 	{ LOST_ACL_STORE, 0, "ACLs", "the destination cannot store them" },
 	{ LOST_TRUSTED_RIGHT, RIGHT_SPECIAL, "security and trusted attributes", NULL },
+	{ LOST_OWNER_RIGHT, RIGHT_SPECIAL, "owners", NULL },
+	{ LOST_OWNER_STORE, 0, "owners", "the destination cannot have them" },
+	{ LOST_OWNER_NAME, 0, "owners' names", "not known at the destination, kept by number" },
+	{ LOST_SPECIAL_BITS, RIGHT_SPECIAL, "setuid and setgid bits", NULL },
 };
 
 /* While the peer is there to be asked. */

@@ -167,7 +167,8 @@ static uint32_t job_flags(const struct transfer *t)
 	return (req->dry_run ? JOB_DRY_RUN : 0u) | (req->checksum ? JOB_CHECKSUM : 0u) |
 	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
 	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u) |
-	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u);
+	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u) | (req->no_owners ? JOB_NO_OWNERS : 0u) |
+	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u);
 }
 
 /* Before JOB says how much may be deleted. */

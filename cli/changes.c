@@ -52,6 +52,10 @@ const char *changes_itemized(const struct transfer_entry *e, bool is_push, char 
 		ret_text[4] = 't';
 	if (e->changes & TRANSFER_MODE)
 		ret_text[5] = 'p';
+	if (e->changes & TRANSFER_OWNER)
+		ret_text[6] = 'o';
+	if (e->changes & TRANSFER_GROUP)
+		ret_text[7] = 'g';
 	if (e->changes & TRANSFER_ACL)
 		ret_text[9] = 'a';
 	if (e->changes & TRANSFER_ATTRIBUTES)
@@ -70,11 +74,11 @@ static void metadata_text(uint32_t changes, char *ret_text, size_t cap)
 	static const struct {
 		uint32_t bit;
 		const char *name;
-	} parts[] = { { TRANSFER_TIME, "time" },
-		      { TRANSFER_MODE, "mode" },
-		      { TRANSFER_ACL, "ACL" },
-		      { TRANSFER_ATTRIBUTES, "extended attributes" } };
-	uint32_t left = changes & (TRANSFER_TIME | TRANSFER_MODE | TRANSFER_ACL | TRANSFER_ATTRIBUTES);
+	} parts[] = { { TRANSFER_TIME, "time" },   { TRANSFER_MODE, "mode" },
+		      { TRANSFER_OWNER, "owner" }, { TRANSFER_GROUP, "group" },
+		      { TRANSFER_ACL, "ACL" },     { TRANSFER_ATTRIBUTES, "extended attributes" } };
+	uint32_t left = changes & (TRANSFER_TIME | TRANSFER_MODE | TRANSFER_OWNER | TRANSFER_GROUP | TRANSFER_ACL |
+				   TRANSFER_ATTRIBUTES);
 	bool is_one = !(left & (left - 1)) && !(left & TRANSFER_ATTRIBUTES);
 	int len = 0;
 
@@ -109,7 +113,7 @@ static void difference_text(const struct transfer_entry *e, char *ret_text, size
 
 const char *changes_compared(const struct transfer_entry *e, char *ret_text, size_t cap)
 {
-	char what[64], path[HAUL_ESCAPED_MAX];
+	char what[80], path[HAUL_ESCAPED_MAX];
 	const char *name = *e->path ? e->path : ".";
 
 	difference_text(e, what, sizeof(what));

@@ -98,6 +98,8 @@ static void change_items(struct json *j, uint32_t changes)
 		{ TRANSFER_SURPLUS, "surplus" },
 		{ TRANSFER_MISSING, "missing" },
 		{ TRANSFER_DELETED, "deleted" },
+		{ TRANSFER_OWNER, "owner" },
+		{ TRANSFER_GROUP, "group" },
 		{ TRANSFER_ACL, "acl" },
 		{ TRANSFER_ATTRIBUTES, "attributes" },
 	};

@@ -206,6 +206,34 @@ static haul_status write_all(int fd, const uint8_t *data, size_t len)
 	return HAUL_OK;
 }
 
+enum { HOLE_BYTES = 4096 };
+
+static size_t zeros_at(const uint8_t *data, size_t len)
+{
+	size_t n = len < HOLE_BYTES ? len : HOLE_BYTES;
+
+	return data[0] == 0 && memcmp(data, data + 1, n - 1) == 0 ? n : 0;
+}
+
+/* Only what is not a whole page of zeros; the length says where the last hole ends. */
+static haul_status write_with_holes(int fd, const uint8_t *data, size_t len)
+{
+	haul_status st = ftruncate(fd, (off_t)len) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
+	size_t at = 0;
+
+	while (haul_ok(st) && at < len) {
+		size_t end = at, hole;
+
+		while (end < len && !(hole = zeros_at(data + end, len - end)))
+			end += len - end < HOLE_BYTES ? len - end : HOLE_BYTES;
+		if (end > at && lseek(fd, (off_t)at, SEEK_SET) < 0)
+			return haul_status_from_errno(errno);
+		st = write_all(fd, data + at, end - at);
+		at = end < len ? end + hole : end;
+	}
+	return st;
+}
+
 /* Of the process, in whatever place: they wait for their names with a descriptor each. */
 static _Atomic unsigned nameless;
 
@@ -291,7 +319,7 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 		partial_leave_spot(&f);
 		return st;
 	}
-	st = write_all(fd, data, len);
+	st = meta->has_holes ? write_with_holes(fd, data, len) : write_all(fd, data, len);
 	if (haul_ok(st))
 		st = owner_give(fd, &f.owner);
 	if (haul_ok(st))

@@ -31,15 +31,17 @@ struct attribute_reader;
 /*
  * What something gets beside its content. Set in the order owner, attributes, mode, times.
  *
- * Of the facts only mode (07777 at most is used) and mtime count. The values below leave alone what stands there; a new
- * file then keeps 0600. nsec out of range otherwise is HAUL_BAD_VALUE. What a file system cannot store on a new file is
- * left out without an error: place_stat() tells.
+ * Of the facts only mode (07777 at most is used), mtime and, with keeps_owner, uid and gid count. The values below
+ * leave alone what stands there; a new file then keeps 0600. nsec out of range otherwise is HAUL_BAD_VALUE. What a file
+ * system cannot store on a new file is left out without an error: place_stat() tells.
  */
 struct place_meta {
 	const struct entry_facts *facts;     /* borrowed */
 	const struct attributes *attributes; /* borrowed; it has these alone of their `kinds` then; NULL: none */
 	unsigned kinds;                      /* enum attribute_kind; of others it keeps what it has */
-	uint32_t lost;                       /* out, enum entry_lost: what cannot be stored is added, no failure */
+	bool has_holes;   /* of a small file whose source has some: whole pages of zeros become holes */
+	bool keeps_owner; /* it gets the facts' uid and gid, but where they are UINT32_MAX */
+	uint32_t lost;    /* out, enum entry_lost: what cannot be stored is added, no failure */
 };
 
 #define PARTIAL_KEEP_MODE UINT32_MAX /* in facts->mode */

@@ -252,13 +252,15 @@ static haul_status give_link(const struct partial *f, struct place_meta *meta)
 	struct stat facts;
 	int fd;
 
-	if (!owner_is_set(&f->owner) && !meta->attributes)
+	if (!owner_is_set(&f->owner) && !meta->attributes && !meta->keeps_owner)
 		return HAUL_OK;
 	fd = openat(f->dir_fd, f->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return haul_status_from_errno(errno);
 	if (fstat(fd, &facts) == 0 && S_ISLNK(facts.st_mode)) /* somebody may have swapped it: never a file of ours */
 		st = owner_give(fd, &f->owner);
+	if (haul_ok(st))
+		st = meta_give_owner(fd, meta);
 	if (haul_ok(st))
 		st = attribute_apply(fd, &wish, &meta->lost);
 	(void)close(fd);

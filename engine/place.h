@@ -158,7 +158,11 @@ enum meta_of {
 	META_OF_OLD,
 };
 
-/* Set attributes, mode and mtime as far as `meta` has them (partial.h) through an open handle that is not O_PATH. */
+/* Owner and group alone, when `meta` has them. What cannot be set is in meta->lost. */
+HAUL_MUST_USE haul_status meta_give_owner(int fd, struct place_meta *meta);
+
+/* Set owner, attributes, mode and mtime as far as `meta` has them (partial.h) through an open handle that is not
+ * O_PATH. */
 HAUL_MUST_USE haul_status meta_apply(int fd, struct place_meta *meta, enum meta_of of);
 
 /* META_OF_OURS, or META_OF_OLD where it is of others, or a flag of it forbids changes. */

@@ -74,6 +74,34 @@ enum meta_of meta_of_old(int fd)
 	return is_ours ? META_OF_OURS : META_OF_OLD;
 }
 
+/* The mode, without setuid and setgid where the owner for whom they were meant could not be set. */
+static mode_t mode_of(const struct place_meta *meta)
+{
+	mode_t mode = meta->facts->mode & 07777;
+
+	return meta->keeps_owner && meta->lost & LOST_OWNER_STORE ? mode & ~(mode_t)06000 : mode;
+}
+
+/* Before all else: it takes setuid, setgid and capabilities away. Nothing is asked for where it is so already. */
+haul_status meta_give_owner(int fd, struct place_meta *meta)
+{
+	uint32_t uid = meta->facts->uid, gid = meta->facts->gid;
+	struct statx x;
+
+	if (!meta->keeps_owner)
+		return HAUL_OK;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_UID | STATX_GID, &x) < 0)
+		return haul_status_from_errno(errno);
+	if ((uid == UINT32_MAX || uid == x.stx_uid) && (gid == UINT32_MAX || gid == x.stx_gid))
+		return HAUL_OK;
+	if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH) == 0)
+		return HAUL_OK;
+	if (errno != EPERM && errno != EACCES && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
+		return haul_status_from_errno(errno);
+	meta->lost |= LOST_OWNER_STORE;
+	return HAUL_OK;
+}
+
 haul_status meta_apply(int fd, struct place_meta *meta, enum meta_of of)
 {
 	const struct entry_facts *facts = meta->facts;
@@ -85,9 +113,11 @@ haul_status meta_apply(int fd, struct place_meta *meta, enum meta_of of)
 	if (!is_allowed(facts))
 		return HAUL_BAD_VALUE;
 	times_of(facts, times);
-	st = attribute_apply(fd, &wish, &meta->lost);
+	st = meta_give_owner(fd, meta);
+	if (haul_ok(st))
+		st = attribute_apply(fd, &wish, &meta->lost);
 	if (haul_ok(st) && has_mode(facts))
-		st = result(fchmod(fd, facts->mode & 07777), is_new);
+		st = result(fchmod(fd, mode_of(meta)), is_new);
 	if (haul_ok(st) && has_time(facts))
 		st = result(futimens(fd, times), is_new);
 	return st;
@@ -108,9 +138,11 @@ haul_status meta_apply_by_path_handle(int path_fd, struct place_meta *meta, enum
 	 * itself, a link too. */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	times_of(facts, times);
-	st = attribute_apply(path_fd, &wish, &meta->lost);
+	st = meta_give_owner(path_fd, meta);
+	if (haul_ok(st))
+		st = attribute_apply(path_fd, &wish, &meta->lost);
 	if (haul_ok(st) && has_mode(facts))
-		st = result(chmod(path, facts->mode & 07777), is_lenient);
+		st = result(chmod(path, mode_of(meta)), is_lenient);
 	if (haul_ok(st) && has_time(facts))
 		st = result(utimensat(AT_FDCWD, path, times, 0), is_lenient);
 	return st.code == HAUL_NOT_FOUND.code ? HAUL_UNSUPPORTED : st;

@@ -220,6 +220,8 @@ enum job_flags {
 	JOB_MOVE = 1 << 8,    /* what has been proven and is durable goes at the source, after both JOB_ENDs */
 	JOB_NO_REPLACE = 1 << 9,     /* push: files there with other content stay, as without the right to overwrite */
 	JOB_NO_ATTRIBUTES = 1 << 10, /* extended attributes and ACLs are neither announced nor touched */
+	JOB_NO_OWNERS = 1 << 11,     /* the same of owner and group */
+	JOB_NUMERIC_IDS = 1 << 12,   /* owners go by their numbers, not by name */
 };
 
 /* Whether what only the destination has is deleted, and how much of it is too much. */
@@ -507,7 +509,9 @@ enum change_bits {
 	CHANGE_DELETED = 1 << 8,    /* with SURPLUS: a sync deletes it, would, or had to leave it (code) */
 	CHANGE_ATTRIBUTES = 1 << 9, /* extended attributes but ACLs */
 	CHANGE_ACL = 1 << 10,
-	CHANGE_META = CHANGE_TIME | CHANGE_MODE | CHANGE_ATTRIBUTES | CHANGE_ACL, /* content or not, this too */
+	CHANGE_OWNER = 1 << 11,
+	CHANGE_GROUP = 1 << 12,
+	CHANGE_META = CHANGE_TIME | CHANGE_MODE | CHANGE_ATTRIBUTES | CHANGE_ACL | CHANGE_OWNER | CHANGE_GROUP,
 };
 
 enum result_flags {

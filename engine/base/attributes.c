@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* posix_acl_xattr.h of Linux: u32 version, then entries of u16 tag, u16 permissions, u32 id; little-endian. */
-enum { ACL_HEADER_BYTES = 4, ACL_ENTRY_BYTES = 8, ACL_TAG_GROUP_OBJ = 0x04 };
+enum { ACL_HEADER_BYTES = 4, ACL_ENTRY_BYTES = 8, ACL_TAG_USER = 0x02, ACL_TAG_GROUP_OBJ = 0x04, ACL_TAG_GROUP = 0x08 };
 
 static bool begins_with(const char *name, size_t len, const char *prefix)
 {
@@ -178,4 +178,31 @@ uint32_t attributes_mode_without_acl(const struct attributes *set, uint32_t mode
 	}
 	/* Only bits that the mask allows: an ACL that makes no sense grants nothing. */
 	return mode & (~UINT32_C(070) | group << 3);
+}
+
+bool acl_next_id(const struct attribute *acl, size_t *at, struct acl_id *ret_id)
+{
+	size_t i = *at ? *at : ACL_HEADER_BYTES;
+
+	for (; i + ACL_ENTRY_BYTES <= acl->value_len; i += ACL_ENTRY_BYTES) {
+		const uint8_t *entry = (const uint8_t *)acl->value + i;
+		uint32_t tag = u16_at(entry);
+
+		if (tag != ACL_TAG_USER && tag != ACL_TAG_GROUP)
+			continue;
+		*ret_id = (struct acl_id){ .is_group = tag == ACL_TAG_GROUP,
+					   .id = u16_at(entry + 4) | u16_at(entry + 6) << 16,
+					   .at = i + 4 };
+		*at = i + ACL_ENTRY_BYTES;
+		return true;
+	}
+	return false;
+}
+
+void acl_set_id(const struct attribute *acl, const struct acl_id *where, uint32_t id)
+{
+	char *to = (char *)(uintptr_t)acl->value + where->at;
+
+	for (unsigned i = 0; i < 4; i++)
+		to[i] = (char)(uint8_t)(id >> 8 * i);
 }

@@ -75,4 +75,17 @@ const struct attribute *attributes_find(const struct attributes *set, const char
  */
 uint32_t attributes_mode_without_acl(const struct attributes *set, uint32_t mode);
 
+/* A user or group that an ACL speaks of. */
+struct acl_id {
+	bool is_group;
+	uint32_t id;
+	size_t at; /* where the number lies in the value */
+};
+
+/* The next one of the ACL; *at is 0 at first. False: there are no more, whatever else the value holds. */
+bool acl_next_id(const struct attribute *acl, size_t *at, struct acl_id *ret_id);
+
+/* Another number in its place; the value is the caller's own. */
+void acl_set_id(const struct attribute *acl, const struct acl_id *where, uint32_t id);
+
 #endif

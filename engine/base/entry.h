@@ -54,7 +54,11 @@ enum entry_lost {
 	LOST_ACL_RIGHT = 1 << 4,         /* ACLs: the sender has no `meta` */
 	LOST_ACL_STORE = 1 << 5,         /* the file system there cannot store them */
 	LOST_TRUSTED_RIGHT = 1 << 6,     /* security.* and trusted.*: the sender has no `special` */
-	LOST_KINDS = 7,
+	LOST_OWNER_RIGHT = 1 << 7,       /* owner and group: the sender has no `special` */
+	LOST_OWNER_STORE = 1 << 8,       /* they cannot be set there */
+	LOST_OWNER_NAME = 1 << 9,        /* nobody there has the name: it went by its number */
+	LOST_SPECIAL_BITS = 1 << 10,     /* setuid or setgid: the sender has no `special`, or the owner was not kept */
+	LOST_KINDS = 11,
 	LOST_ALL = (1 << LOST_KINDS) - 1,
 };
 

@@ -159,3 +159,64 @@ make_tagged() {
 	expect 0 haul copy "$T/src" nas:inbox
 	same "$T/src" "$SHARE/src"
 }
+
+# Files of others, with setuid and setgid, and one that belongs to nobody known.
+make_owned() {
+	mkdir -p "$1/dir" "$1/shared"
+	for name in own other suid nobody acl; do echo "$name" >"$1/$name"; done
+	echo in >"$1/dir/in"
+	head -c 2000000 /dev/urandom >"$1/big"
+	ln -s own "$1/link"
+	chown daemon:daemon "$1/other" "$1/big" "$1/dir/in"
+	chown -h bin:bin "$1/link"
+	chown 54321:54322 "$1/nobody"
+	chown daemon:bin "$1/suid" "$1/dir"
+	chmod 4755 "$1/suid"
+	chgrp bin "$1/shared"
+	chmod 2775 "$1/shared"
+	chmod 1777 "$1/dir"
+}
+
+@test "M-12 M-09: owners, setuid, setgid and sticky bits go with root's, by name or number; none with --no-owner" {
+	need_root
+	pair full
+	make_owned "$T/src"
+	setfacl -m u:daemon:rw "$T/src/suid" 2>/dev/null || true
+	setfacl -d -m g:bin:rwx "$T/src/shared" 2>/dev/null || true
+	expect 0 haul copy "$T/src" "$T/local/"
+	same "$T/src" "$T/local/src" --owners --xattrs
+	expect 0 haul copy "$T/src" nas:inbox
+	same "$T/src" "$SHARE/src" --owners --xattrs
+	check "$(stat -c %a "$SHARE/src/suid")" = 4755 -o "$(stat -c %a "$SHARE/src/suid")" = 4775
+	expect 0 haul copy --json "$T/src" nas:inbox
+	done_is bytes_sent 0 files_sent 0
+	# A new owner alone: no content is sent.
+	chown bin:daemon "$T/src/other" "$T/src/shared"
+	chmod 2775 "$T/src/shared"
+	chown -h daemon "$T/src/link"
+	expect 0 haul copy -n "$T/src" nas:inbox
+	grep -q '^\.f\.\.\.\.o\..* src/other$' "$T/out" || { show_output; false; }
+	expect 0 haul copy --json "$T/src" nas:inbox
+	done_is bytes_sent 0
+	same "$T/src" "$SHARE/src" --owners --xattrs
+	expect 0 haul verify --exact "$T/src" nas:inbox/src
+	expect 0 haul copy --numeric-ids "$T/src" nas:inbox/numbers
+	same "$T/src" "$SHARE/numbers/src" --owners --xattrs
+	expect 0 haul copy --no-owner "$T/src" nas:inbox/mine
+	check -z "$(find "$SHARE/mine" ! -uid 0)"
+	check -z "$(find "$SHARE/mine" -perm /6000)"
+}
+
+@test "owners without the right special: content arrives, one warning for each class" {
+	need_root
+	pair writer
+	make_owned "$T/src"
+	expect 0 haul copy "$T/src" nas:inbox
+	err_has 'owners not kept: edit1 has no "special" on inbox' 'setuid and setgid bits not kept'
+	check "$(grep -c 'not kept' "$T/err")" -eq 2
+	check -z "$(find "$SHARE/src" ! -uid 0 -o -perm /6000)"
+	expect 0 haul copy --json "$T/src" nas:inbox
+	done_is bytes_sent 0
+	expect 0 haul copy --no-owner "$T/src" nas:inbox/quiet
+	err_lacks 'not kept'
+}

@@ -133,6 +133,35 @@ static void without_its_acl_a_mode_allows_nobody_more(void **state)
 	assert_int_equal(attributes_mode_without_acl(NULL, 0670), 0670);
 }
 
+static void the_ids_of_an_acl_are_found_and_changed(void **state)
+{
+	static const char acl[] = "\2\0\0\0"
+				  "\1\0\6\0\xff\xff\xff\xff"
+				  "\2\0\7\0\xe8\3\0\0"
+				  "\4\0\4\0\xff\xff\xff\xff"
+				  "\10\0\7\0\1\0\0\x80";
+	const struct attribute with[] = { ONE(ATTRIBUTE_ACL_ACCESS, acl) };
+	struct attributes *set;
+	struct acl_id id;
+	size_t at = 0;
+
+	(void)state;
+	assert_ok(attributes_copy(with, 1, &set));
+	assert_true(acl_next_id(&set->at[0], &at, &id));
+	assert_true(!id.is_group && id.id == 1000);
+	acl_set_id(&set->at[0], &id, 0x01020304);
+	assert_true(acl_next_id(&set->at[0], &at, &id));
+	assert_true(id.is_group && id.id == 0x80000001);
+	assert_false(acl_next_id(&set->at[0], &at, &id));
+	at = 0;
+	assert_true(acl_next_id(&set->at[0], &at, &id));
+	assert_int_equal(id.id, 0x01020304);
+	set->at[0].value_len = 15; /* cut in the middle of an entry */
+	at = 0;
+	assert_false(acl_next_id(&set->at[0], &at, &id));
+	free(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_peer_s_set_is_checked),
 		cmocka_unit_test(a_copy_is_in_order_and_its_own),
 		cmocka_unit_test(sets_differ_by_kind),
+		cmocka_unit_test(the_ids_of_an_acl_are_found_and_changed),
 		cmocka_unit_test(without_its_acl_a_mode_allows_nobody_more),
 	};
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What befalls the link of a transfer, at any of its bytes; and how haul answers.
 
-Usage: link_faults.py BUILD TOOLS WORK [--seed N] [--points N] [--jobs N] [--only KIND:BYTE:LANES] [--real-time]
-                      [push] [pull]
+Usage: link_faults.py BUILD TOOLS WORK [--seed N] [--points N] [--jobs N] [--only KIND:BYTE:LANES] [--kinds KIND,...]
+                      [--real-time] [push] [pull]
 
 KIND: reset, half (one direction ends), corrupt (a byte is another one), hole (all goes silent), lane (one connection of
 several goes silent), stall (all is silent for a while, also for who calls), trickle (a byte a second), stop (the agent is
@@ -159,7 +159,7 @@ def run_once(way, case):
 
 def cases(way, driver):
     few = max(1, driver.options.points // 5)
-    for kind in KINDS:
+    for kind in driver.options.kinds.split(","):
         points = driver.options.points if kind in ("reset", "corrupt") else few
         for i in range(points):
             at = int((i + way.rng.random()) * (TOTAL + 20000) / points)
@@ -179,7 +179,12 @@ def show():
               f"{100 * max(row[3] for row in rows) / TOTAL:.0f} % |")
 
 
-DRIVER = Driver(__doc__, own_options=lambda parser: parser.add_argument("--real-time", action="store_true"))
+def own_options(parser):
+    parser.add_argument("--real-time", action="store_true")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+
+
+DRIVER = Driver(__doc__, own_options)
 FIGURES = collections.defaultdict(list)
 if not DRIVER.options.real_time:
     Town.more_environment["HAUL_DEAD_PEER_MS"] = str(DEAD_MS)

@@ -1,4 +1,4 @@
-# Links that break at any byte, in every way tests/fault/link_faults.py knows; docs/TESTING.md has the figures of 200 a kind.
+# Links that break at any byte, in every way tests/fault/link_faults.py knows; figures are in docs/TESTING.md.
 load lib
 load faults
 

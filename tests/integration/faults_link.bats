@@ -3,5 +3,5 @@ load lib
 load faults
 
 @test "W-01, W-02, W-03, W-17: whatever befalls the link, the job arrives whole, or says why, and silence is found in time" {
-	faults link_faults.py 5 200
+	faults link_faults.py 5 60
 }

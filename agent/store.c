@@ -223,6 +223,14 @@ static void want_content(struct store *s, struct recv_entry *e)
 		verdict_result(e, OUTCOME_UNCHANGED);
 }
 
+/* Of the same size. */
+static bool is_taken_as_equal(const struct store *s, const struct recv_entry *e)
+{
+	if (s->cfg.choice_flags & CHOICE_IGNORE_TIMES)
+		return false;
+	return s->cfg.choice_flags & CHOICE_SIZE_ONLY || !(e->changes & CHANGE_TIME);
+}
+
 static void look_there(struct store *s, struct recv_entry *e)
 {
 	bool same_size = e->seen.kind == ENTRY_FILE && e->seen.size == e->facts.size;
@@ -240,7 +248,7 @@ static void look_there(struct store *s, struct recv_entry *e)
 		e->may_set_meta = may(s, RIGHT_META);
 		return;
 	}
-	if (same_size && !(e->changes & CHANGE_TIME) && !(s->cfg.flags & JOB_CHECKSUM)) {
+	if (same_size && !(s->cfg.flags & JOB_CHECKSUM) && is_taken_as_equal(s, e)) {
 		only_meta(s, e, OUTCOME_UNCHANGED);
 		return;
 	}

@@ -66,8 +66,6 @@ struct transfer_request {
 	double modify_window_s;
 	const struct choice_spec *choice; /* held; NULL: everything is taken */
 	bool size_only, ignore_times;     /* the quick check: by size alone; not at all */
-	bool update;                      /* a file that is newer at the destination stays */
-	bool existing, ignore_existing;   /* nothing new is made; what is there stays */
 	bool want_entries;                /* call on_entry for every changed entry (-v, -n, --json) */
 	bool want_explain;                /* call on_explain */
 	const char *backend;              /* NULL, "ring", "threads" */

@@ -21,9 +21,7 @@ uint32_t transfer_choice_flags(const struct transfer *t)
 
 	for (size_t i = 0; i < t->landing.count; i++)
 		flags |= t->landing.landed[i].name ? CHOICE_NAMED : CHOICE_CONTENTS;
-	return flags | (req->size_only ? CHOICE_SIZE_ONLY : 0u) | (req->ignore_times ? CHOICE_IGNORE_TIMES : 0u) |
-	       (req->update ? CHOICE_UPDATE : 0u) | (req->existing ? CHOICE_EXISTING : 0u) |
-	       (req->ignore_existing ? CHOICE_IGNORE_EXISTING : 0u);
+	return flags | (req->size_only ? CHOICE_SIZE_ONLY : 0u) | (req->ignore_times ? CHOICE_IGNORE_TIMES : 0u);
 }
 
 /* A peer that sends leaves out, one that receives has rules of what it replaces, and either compares. */

@@ -196,6 +196,11 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	t->as_name = invocation_value(inv, OPT_AS);
 	t->dry_run = invocation_has(inv, OPT_DRY_RUN);
 	t->checksum = invocation_has(inv, OPT_CHECKSUM);
+	t->size_only = invocation_has(inv, OPT_SIZE_ONLY);
+	t->ignore_times = invocation_has(inv, OPT_IGNORE_TIMES);
+	if (t->checksum + t->size_only + t->ignore_times > 1)
+		return problem_usage(problem, "Give one of them",
+				     "-c, --size-only and --ignore-times contradict each other");
 	t->follow_links = invocation_has(inv, OPT_FOLLOW);
 	t->exact = invocation_has(inv, OPT_EXACT);
 	t->no_sync = invocation_has(inv, OPT_NO_SYNC);

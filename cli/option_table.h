@@ -71,6 +71,8 @@ enum option_id {
 	OPT_MAX_SIZE,
 	OPT_MIN_AGE,
 	OPT_MAX_AGE,
+	OPT_SIZE_ONLY,
+	OPT_IGNORE_TIMES,
 };
 
 enum option_value {

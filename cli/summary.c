@@ -100,7 +100,8 @@ static void add_skipped(struct text *t, bool *is_first, const struct summary_req
 	if (r->files_skipped > unread)
 		clause(t, is_first, r->files_skipped - unread, "equal by hash tree, both sides read");
 	if (unread)
-		clause(t, is_first, unread, "unchanged by size and time, not read");
+		clause(t, is_first, unread,
+		       req->size_only ? "unchanged by size, not read" : "unchanged by size and time, not read");
 	if (r->files_kept)
 		clause(t, is_first, r->files_kept, "kept");
 	if (req->is_sync && r->entries_deleted)

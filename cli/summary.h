@@ -13,6 +13,7 @@ enum { SUMMARY_TEXT_MAX = 4096 };
 struct summary_request {
 	enum transfer_verb verb;
 	bool no_sync;
+	bool size_only;          /* what is unchanged was not told by its time */
 	bool is_sync;            /* what was deleted, was at the destination */
 	bool is_local;           /* nothing has travelled */
 	const char *check_again; /* "haul verify A B", or NULL */

@@ -201,6 +201,7 @@ int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 {
 	struct summary_request req = { .verb = v->request->verb,
 				       .no_sync = v->request->no_sync,
+				       .size_only = v->request->size_only,
 				       .is_sync = v->request->deletion != TRANSFER_DELETE_NONE,
 				       .is_local = is_local(v->request),
 				       .check_again = *v->check_again ? v->check_again : NULL };

@@ -276,16 +276,13 @@ struct choice_rule {
 };
 
 enum choice_flags {
-	CHOICE_LISTS = 1 << 0,           /* nothing but what the paths name, and all in it */
-	CHOICE_LIMITS = 1 << 1,          /* sizes and times count */
-	CHOICE_CONTENTS = 1 << 2,        /* push: some source lands as its contents … */
-	CHOICE_NAMED = 1 << 3,           /* … and some by its name: where patterns are anchored at the receiver */
-	CHOICE_SIZE_ONLY = 1 << 4,       /* files of the same size are unchanged */
-	CHOICE_IGNORE_TIMES = 1 << 5,    /* no file is unchanged by size and time */
-	CHOICE_UPDATE = 1 << 6,          /* files that are newer at the receiver stay */
-	CHOICE_EXISTING = 1 << 7,        /* nothing new is made */
-	CHOICE_IGNORE_EXISTING = 1 << 8, /* files that are there stay as they are */
-	CHOICE_FLAGS_ALL = (1 << 9) - 1,
+	CHOICE_LISTS = 1 << 0,        /* nothing but what the paths name, and all in it */
+	CHOICE_LIMITS = 1 << 1,       /* sizes and times count */
+	CHOICE_CONTENTS = 1 << 2,     /* push: some source lands as its contents … */
+	CHOICE_NAMED = 1 << 3,        /* … and some by its name: where patterns are anchored at the receiver */
+	CHOICE_SIZE_ONLY = 1 << 4,    /* files of the same size are unchanged */
+	CHOICE_IGNORE_TIMES = 1 << 5, /* no file is unchanged by size and time */
+	CHOICE_FLAGS_ALL = (1 << 6) - 1,
 };
 
 /* Of several the rules and the paths add up; of the rest the last counts. */

@@ -232,3 +232,26 @@ ways() {
 		touch "$SRC/keep/c.mov"
 	done
 }
+
+@test "--size-only and --ignore-times: what counts as unchanged; one of them at a time" {
+	local dst dir
+
+	for dst in "$T/q" nas:inbox/q; do
+		dir=$T/q
+		[ "$dst" = "$T/q" ] || dir=$SHARE/q
+		expect 0 haul copy src/ "$dst"
+		echo A.mov >"$dir/a.mov" # the same size
+		touch -d '1 hour ago' "$dir/a.mov"
+		expect 0 haul copy --json --size-only src/ "$dst"
+		check "$(cat "$dir/a.mov")" = A.mov -a "$(done_field files_sent)" = 0
+		check ! "$dir/a.mov" -ot "$SRC/a.mov"
+		expect 0 haul copy --json src/ "$dst"
+		check "$(cat "$dir/a.mov")" = A.mov
+		expect 0 haul copy --json --ignore-times --verify=transfer src/ "$dst"
+		check "$(cat "$dir/a.mov")" = a.mov -a "$(done_field files_sent)" = 8
+	done
+	expect 0 haul copy --size-only nas:inbox/src/ "$T/q"
+	err_has "8 unchanged by size, not read"
+	expect 1 haul copy -c --size-only src/ "$T/q"
+	expect 1 haul copy --size-only --ignore-times src/ "$T/q"
+}

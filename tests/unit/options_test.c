@@ -149,7 +149,7 @@ static void what_is_later_is_refused(void **state)
 	check_refused("haul send a", "send is not in this version", NULL);
 	check_refused("haul copy --verify=disk a b", "--verify=disk is not in this version", NULL);
 	check_refused("haul copy --on-conflict number a b", "--on-conflict=number is not in this version", NULL);
-	check_refused("haul copy --size-only a b", "--size-only is not in this version", NULL);
+	check_refused("haul copy --existing a b", "--existing is not in this version", NULL);
 	check_refused("haul copy -au a b", "-u is not in this version", NULL);
 }
 

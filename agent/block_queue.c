@@ -5,11 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A range of a file that was taken and not sent. */
+struct returned_work {
+	struct list link;
+	struct send_work work;
+};
+
 haul_status block_queue_open(struct block_queue *q, uint32_t block_bytes)
 {
 	*q = (struct block_queue){ .block_leaves = block_bytes / HAUL_LEAF_BYTES };
 	list_init(&q->files);
 	list_init(&q->packs);
+	list_init(&q->returned);
 	return pthread_mutex_init(&q->lock, NULL) ? HAUL_NO_MEMORY : HAUL_OK;
 }
 
@@ -19,10 +26,25 @@ void block_queue_set_order(struct block_queue *q, bool is_by_place, uint64_t run
 	q->run_bytes = q->run_left = run_bytes;
 }
 
+/* Given: its file's reference. False: there is none. */
+static bool pop_returned(struct block_queue *q, struct send_work *ret_work)
+{
+	struct list *item = list_pop_front(&q->returned);
+	struct returned_work *r = item ? list_item(item, struct returned_work, link) : NULL;
+
+	if (r)
+		*ret_work = r->work;
+	free(r);
+	return r != NULL;
+}
+
 void block_queue_close(struct block_queue *q)
 {
+	struct send_work work;
 	struct list *item;
 
+	while (pop_returned(q, &work))
+		send_file_drop(work.file);
 	while ((item = list_pop_front(&q->files)))
 		send_file_drop(list_item(item, struct send_file, link));
 	while ((item = list_pop_front(&q->packs)))
@@ -63,6 +85,23 @@ void block_queue_add_pack(struct block_queue *q, struct send_pack *p)
 	(void)pthread_mutex_lock(&q->lock);
 	list_push_back(&q->packs, &p->link);
 	(void)pthread_mutex_unlock(&q->lock);
+}
+
+haul_status block_queue_return(struct block_queue *q, const struct send_work *work)
+{
+	struct returned_work *r = work->pack ? NULL : malloc(sizeof(*r));
+
+	if (!r && !work->pack)
+		return HAUL_NO_MEMORY;
+	(void)pthread_mutex_lock(&q->lock);
+	if (work->pack) {
+		list_push_back(&q->packs, &work->pack->link);
+	} else {
+		r->work = *work;
+		list_push_back(&q->returned, &r->link);
+	}
+	(void)pthread_mutex_unlock(&q->lock);
+	return HAUL_OK;
 }
 
 static bool take_pack(struct block_queue *q, struct send_work *ret_work)
@@ -108,9 +147,21 @@ static bool next_range(struct send_file *f)
 	return true;
 }
 
+static bool take_returned(struct block_queue *q, struct send_work *ret_work)
+{
+	while (pop_returned(q, ret_work)) {
+		if (!atomic_load(&ret_work->file->has_failed))
+			return true;
+		send_file_drop(ret_work->file);
+	}
+	return false;
+}
+
 /* The next block of the oldest file. The queue's own reference becomes the last block's. */
 static bool take_block(struct block_queue *q, struct send_work *ret_work)
 {
+	if (take_returned(q, ret_work))
+		return true;
 	while (!list_is_empty(&q->files)) {
 		struct send_file *f = list_item(q->files.next, struct send_file, link);
 		uint64_t in_block = f->next_leaf % q->block_leaves;

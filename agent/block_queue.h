@@ -26,6 +26,7 @@ struct send_file {
 	uint32_t attempt;
 	bool is_digests_only; /* DIGESTS frames: the receiver compares */
 	bool is_repair;
+	bool is_again;   /* it has been sent before, over a lane that was lost */
 	bool is_sparse;  /* worth asking for holes */
 	uint64_t place;  /* where on its disk it begins (engine/file_place.h); for queues in that order */
 	bool is_made_up; /* a probe's: whatever the block's memory holds is sent; the descriptor is -1 */
@@ -60,6 +61,7 @@ struct send_pack {
 struct block_queue {
 	pthread_mutex_t lock;
 	struct list files, packs;
+	struct list returned; /* struct returned_work: goes out before all other files */
 	bool pack_is_next;
 	bool is_by_place;   /* files in the order of their place, in one direction and around, each whole */
 	uint64_t place_now; /* of the file in turn, or the last one */
@@ -92,6 +94,13 @@ HAUL_MUST_USE haul_status send_file_set_ranges(struct send_file *f, const struct
 /* Both are taken. Any thread; wake the lanes afterwards. */
 void block_queue_add_file(struct block_queue *q, struct send_file *f);
 void block_queue_add_pack(struct block_queue *q, struct send_pack *p);
+
+/*
+ * What was taken is not going to be sent by who took it: somebody else has it next. The file's reference, or the pack,
+ * is taken. A range that was counted as read has to be counted as unread again, before. HAUL_NO_MEMORY: nothing was
+ * changed; not for a pack. Any thread; wake the lanes afterwards.
+ */
+HAUL_MUST_USE haul_status block_queue_return(struct block_queue *q, const struct send_work *work);
 
 /* False: nothing to do now. Any thread. */
 bool block_queue_take(struct block_queue *q, struct send_work *ret_work);

@@ -54,7 +54,8 @@ haul_status link_say(struct control_link *l, const struct message *m, struct hau
 
 static bool is_always_taken(enum message_type type)
 {
-	return type == MSG_ERROR || type == MSG_JOB_END || type == MSG_DONE || type == MSG_CANCEL || type == MSG_ACCEPT;
+	return type == MSG_ERROR || type == MSG_JOB_END || type == MSG_DONE || type == MSG_CANCEL ||
+	       type == MSG_ACCEPT || type == MSG_LANE_LOST;
 }
 
 haul_status control_link_send(struct control_link *l, const struct message *m, struct haul_fault *fault)
@@ -127,7 +128,7 @@ static void link_deliver(struct control_link *l, const struct control_update *up
 		greet_back(l);
 	if (m->type == MSG_ACCEPT)
 		link_beat(l, true);
-	if (m->type == MSG_ALIVE)
+	if (m->type == MSG_ALIVE && !m->alive.lanes)
 		return;
 	if (l->state == LINK_OPEN || l->state == LINK_FINISHING)
 		l->cb->on_message(l->ctx, l, m);

@@ -7,6 +7,7 @@
 #ifndef HAUL_AGENT_GRANT_H
 #define HAUL_AGENT_GRANT_H
 
+#include "agent/leaf_claims.h"
 #include "engine/partial.h"
 
 enum grant_mode {
@@ -23,6 +24,7 @@ struct grant {
 	enum grant_mode mode;
 	uint64_t size; /* of the file, as announced */
 	uint64_t first_leaf, end_leaf;
+	struct leaf_claims claims;           /* WRITE, of a partial that is kept; owned; the lanes' */
 	struct disk_file *file;              /* WRITE, DIGESTS, BYTES: held */
 	struct place *place;                 /* SMALL: held */
 	const char *path;                    /* SMALL: below the place's root; held */

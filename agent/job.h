@@ -98,8 +98,9 @@ struct job_callbacks {
 	void (*on_problem)(void *ctx, const char *path, unsigned source, haul_status code);
 	/* A choice and its reason, one line; NULL is fine. */
 	void (*on_explain)(void *ctx, const char *text);
-	/* A lane that was added did not join, or went away unused; NULL is fine. */
-	void (*on_lane_lost)(void *ctx, haul_status st, const struct haul_fault *fault);
+	/* A lane is lost, and when both ends know of it its place is vacant (agent/lane_set.h); NULL is fine. */
+	void (*on_lane_lost)(void *ctx, const struct lane_loss *loss);
+	void (*on_lane_vacant)(void *ctx, unsigned number);
 	/* Exactly once: the end. After HAUL_OK the link has been finished; after a failure it is still open or gone. */
 	void (*on_end)(void *ctx, haul_status st, const struct haul_fault *fault);
 };
@@ -112,6 +113,7 @@ struct job_config {
 	uint32_t flags; /* enum job_flags */
 	uint64_t modify_window_ns;
 	unsigned lanes, lanes_most; /* to begin with; at most, when more join */
+	bool renews_lanes;          /* client: lost lanes are begun anew (lane_set_renew) by the owner */
 	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
 	const char *scratch_dir;    /* held */
 	enum direct_mode direct;
@@ -136,6 +138,7 @@ enum {
 	JOB_WINDOW_BYTES = 8 * 1024 * 1024, /* of MANIFEST frames */
 	JOB_BATCH_RECORDS = 1024,           /* of one message */
 	JOB_OPEN_FILES = 32,                /* big files in work at once */
+	JOB_OWED_MAX = 8192,                /* frames of big files that the sender waits to hear of */
 	JOB_HAD_LEAVES_MAX = 1 << 23,       /* of all files that a receiver goes on with: 8 TiB */
 };
 

@@ -105,7 +105,7 @@ static void lane_over(struct lane *l)
 	close_handles(l);
 	lane_account_end(l);
 	lane_trace_end(l);
-	l->ended->was_idle = l->moved == 0;
+	l->ended->epoch = l->epoch;
 	if (l->sink) {
 		l->sink_ended->status = l->ended->status;
 		l->sink_ended->fault = l->ended->fault;
@@ -133,6 +133,15 @@ void lane_maybe_end(struct lane *l)
 	lane_over(l);
 }
 
+static bool is_busy(const struct lane *l)
+{
+	bool is_held_up = l->is_waiting_for_rate || (l->job->role == LANE_RECEIVES && l->in_work);
+
+	list_each (pos, &l->wires)
+		is_held_up |= list_item(pos, struct wire, link)->is_starved;
+	return is_held_up;
+}
+
 /* What the main loop looks at from time to time, without asking. */
 static void publish(struct lane *l)
 {
@@ -140,6 +149,7 @@ static void publish(struct lane *l)
 
 	atomic_store_explicit(&l->peer_wait_ns, l->meter.peer_wait_ns, memory_order_relaxed);
 	atomic_store_explicit(&l->moved_so_far, l->moved, memory_order_relaxed);
+	atomic_store_explicit(&l->is_busy, is_busy(l), memory_order_relaxed);
 	if (l->job->role != LANE_SENDS || !l->wire || !l->wire->channel ||
 	    now_ns - l->round_trip_seen_ns < ROUND_TRIP_LOOK_NS)
 		return;
@@ -358,9 +368,14 @@ free_lane:
 	return st;
 }
 
-haul_status lane_start(struct lane_job *job, unsigned number, struct lane **ret_lane, struct haul_fault *fault)
+haul_status lane_start(struct lane_job *job, unsigned number, uint32_t epoch, struct lane **ret_lane,
+		       struct haul_fault *fault)
 {
-	return lane_open(lane_alloc(job, NULL, number), ret_lane, fault);
+	struct lane *l = lane_alloc(job, NULL, number);
+
+	if (l)
+		l->epoch = epoch;
+	return lane_open(l, ret_lane, fault);
 }
 
 haul_status lane_start_copying(struct lane_job *from, struct lane_job *to, unsigned number, struct lane **ret_lane,
@@ -393,6 +408,11 @@ void lane_free(struct lane *l)
 unsigned lane_number(const struct lane *l)
 {
 	return l->number;
+}
+
+bool lane_is_busy(const struct lane *l)
+{
+	return atomic_load_explicit(&l->is_busy, memory_order_relaxed);
 }
 
 uint64_t lane_peer_wait_ns(const struct lane *l)

@@ -8,7 +8,9 @@
  * the other from the same block (lane_copy.c), and tells each its part.
  *
  *   JOINING --connection joined--> RUNNING --lane_finish()--> FINISHING --both ends closed--> ENDED
- *      +--------- any fault, lane_stop() --------+--> STOPPING --nothing in flight--> ENDED
+ *      +--- any fault, lane_stop(), lane_lose() -+--> STOPPING --nothing in flight--> ENDED
+ *
+ * What a sending lane had taken from the queue and not sent when it ended is in the queue again.
  *
  * Every function here is for the main loop's thread; the fields belong to the lane's.
  */
@@ -67,15 +69,18 @@ struct lane_report {
 	uint32_t attempt;
 	uint64_t first_leaf;
 	uint32_t leaf_count;
-	uint32_t bad_leaves; /* bit i: first_leaf + i */
-	uint64_t bytes;      /* payload */
-	unsigned mode;       /* SENT, WRITTEN, COMPARED: 1 + enum buffered_reason of the file by then; 0: not said */
+	uint32_t bad_leaves;   /* bit i: first_leaf + i */
+	uint32_t again_leaves; /* WRITTEN: those that had arrived before, and were not written again */
+	uint64_t bytes;        /* payload */
+	bool is_digests;       /* SENT: no content left, only digests */
+	bool is_again;         /* SENT: a lane was lost with it, so it may have been read before */
+	unsigned mode;         /* SENT, WRITTEN, COMPARED: 1 + enum buffered_reason of the file by then; 0: not said */
 	uint64_t offset;
 	haul_status status;
 	int os_errno;
 	struct haul_fault fault; /* JOINED: its text names the engine's back end */
 	struct lane_times times; /* ENDED */
-	bool was_idle;           /* ENDED: nothing was ever taken from the queue or came over it */
+	uint32_t epoch;          /* ENDED: of its last connection, or the last one that was tried */
 	struct grant **grants;   /* RELEASED: what this lane has done with; the array is owned */
 	size_t grant_count;
 	struct haul_digest digests[HAUL_BLOCK_LEAVES_MAX];
@@ -115,8 +120,10 @@ struct lane_job {
  * Start lane `number`; it waits for lane_connect() or lane_attach(), and what is posted before is known to it before
  * anything can come over its connection. The block share is reserved here (HAUL_BUSY: the budget is used up).
  * Given: lane_free() after its LANE_ENDED.
+ *
+ * epoch   client: of its first connection
  */
-HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, struct lane **ret_lane,
+HAUL_MUST_USE haul_status lane_start(struct lane_job *job, unsigned number, uint32_t epoch, struct lane **ret_lane,
 				     struct haul_fault *fault);
 void lane_free(struct lane *l);
 
@@ -155,7 +162,16 @@ void lane_finish(struct lane *l);
 /* Drop everything. LANE_ENDED follows. */
 void lane_stop(struct lane *l);
 
+/* As if its connection had been lost, for that reason (held, one line). Once. LANE_ENDED follows, with HAUL_LOST. */
+void lane_lose(struct lane *l, const char *why);
+
 unsigned lane_number(const struct lane *l);
+
+/*
+ * Receiving: something of it is in work, or it has no memory for more. Sending: it waits for its turn to send. As of
+ * its last turn.
+ */
+bool lane_is_busy(const struct lane *l);
 
 /* Nanoseconds that it has waited for its peer so far: the socket took no more, or brought nothing; and bytes moved. */
 uint64_t lane_peer_wait_ns(const struct lane *l);

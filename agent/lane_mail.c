@@ -54,6 +54,23 @@ void lane_stop(struct lane *l)
 		mail_post(&l->inbox, &l->stop);
 }
 
+static void deliver_lose(struct mail *m, void *ctx)
+{
+	struct haul_fault fault = { 0 };
+	struct lane *l = ctx;
+
+	(void)m;
+	lane_fail(l, haul_fault_set(&fault, HAUL_LOST, "%s", l->lose_why), &fault);
+}
+
+void lane_lose(struct lane *l, const char *why)
+{
+	if (l->lose_why)
+		return;
+	l->lose_why = why;
+	mail_post(&l->inbox, &l->lose);
+}
+
 static void deliver_finish(struct mail *m, void *ctx)
 {
 	struct lane *l = ctx;
@@ -174,7 +191,7 @@ static void deliver_connect(struct mail *m, void *ctx)
 	(void)m;
 	if (lane_is_over(l))
 		return;
-	st = wire_connect(l, 0, &fault);
+	st = wire_connect(l, l->epoch, &fault);
 	if (haul_failed(st))
 		lane_fail(l, st, &fault);
 }
@@ -190,6 +207,7 @@ haul_status lane_mail_open(struct lane *l)
 	l->connect.deliver = deliver_connect;
 	l->wake.deliver = deliver_wake;
 	l->stop.deliver = deliver_stop;
+	l->lose.deliver = deliver_lose;
 	l->finish.deliver = deliver_finish;
 	return mailbox_open(&l->inbox, &l->loop, on_mail, l);
 }

@@ -42,6 +42,7 @@ struct lane {
 	struct lane_job *job;
 	struct lane_job *sink; /* a lane that copies: the receiving end's, `job` is the sending one's; else NULL */
 	unsigned number;
+	uint32_t epoch; /* of the last connection that was made or tried; client */
 	uv_thread_t thread;
 	uv_loop_t loop;
 	struct mailbox inbox;
@@ -59,8 +60,9 @@ struct lane {
 	bool is_waiting_for_rate;
 	uint64_t rate_paid; /* bytes reserved and not yet moved */
 	struct lane_report *ended, *sink_ended;
-	struct mail connect, wake, stop, finish, bye;
-	_Atomic bool wake_posted, stop_posted;
+	struct mail connect, wake, stop, lose, finish, bye;
+	const char *lose_why; /* set before `lose` is posted */
+	_Atomic bool wake_posted, stop_posted, is_busy;
 	_Atomic uint64_t peer_wait_ns, moved_so_far, round_trip_ns; /* as of the last turn, for the main loop */
 	uint64_t round_trip_seen_ns;                                /* when it was looked at */
 	unsigned owners, finishes_asked, frees_asked; /* ends it belongs to; the last two are the main loop's */

@@ -23,32 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One line for each stage the block has been through. */
-void send_trace(struct send_block *b, struct trace_span *span, enum trace_stage stage)
-{
-	bool is_pack = b->work.pack != NULL;
-
-	if (!b->lane->track || !span->start_ns)
-		return;
-	span->stage = stage;
-	span->entry = is_pack ? b->work.pack->items[0].entry : b->header.entry;
-	span->first_leaf = b->header.first_leaf;
-	span->leaves = is_pack ? b->work.pack->count : b->header.leaf_count;
-	span->bytes = b->header.bytes;
-	trace_put(b->lane->track, span);
-}
-
-void send_block_free(struct send_block *b)
-{
-	if (b->block)
-		block_put(b->block);
-	if (b->work.file)
-		send_file_drop(b->work.file);
-	send_pack_free(b->work.pack);
-	lane_report_free(b->report);
-	free(b);
-}
-
 static struct send_block *send_block_new(struct lane *l, const struct send_work *work, enum lane_report_type type)
 {
 	struct send_block *b = calloc(1, sizeof(*b));
@@ -63,31 +37,6 @@ static struct send_block *send_block_new(struct lane *l, const struct send_work 
 		return b;
 	free(b);
 	return NULL;
-}
-
-static void drop_work(struct send_work *work)
-{
-	if (work->file)
-		send_file_drop(work->file);
-	send_pack_free(work->pack);
-}
-
-/* The file goes no further: said once, whichever block notices first. */
-static void file_failed(struct send_block *b, haul_status st, int os_errno)
-{
-	struct send_file *f = b->work.file;
-	struct lane_report *r = b->report;
-
-	if (!atomic_exchange(&f->has_failed, true)) {
-		r->type = LANE_FILE_FAILED;
-		r->entry = f->entry;
-		r->attempt = f->attempt;
-		r->status = st;
-		r->os_errno = os_errno;
-		b->report = NULL;
-		lane_report_post(r);
-	}
-	send_block_free(b);
 }
 
 /* Same inode is given by the descriptor; size and both times tell whether somebody wrote to it. */
@@ -122,8 +71,9 @@ static void block_is_read(struct send_block *b)
 	struct send_file *f = b->work.file;
 	uint64_t count = b->header.leaf_count;
 
+	b->is_read = true;
 	if (atomic_fetch_sub(&f->unread_leaves, count) == count && !is_unchanged(f)) {
-		file_failed(b, HAUL_CHANGED, 0);
+		send_file_failed(b, HAUL_CHANGED, 0);
 		return;
 	}
 	ready_push(b);
@@ -136,12 +86,14 @@ static void on_read_done(struct lane_op *op, const struct engine_done *done)
 	b->report->mode = 1 + (unsigned)atomic_load(&b->work.file->file.reason);
 	trace_work(b->lane->track, &b->read, b->read.start_ns);
 	send_trace(b, &b->read, TRACE_READ);
-	if (b->lane->phase == LANE_STOPPING || atomic_load(&b->work.file->has_failed))
+	if (b->lane->phase == LANE_STOPPING)
+		send_block_return(b);
+	else if (atomic_load(&b->work.file->has_failed))
 		send_block_free(b);
 	else if (haul_failed(done->status))
-		file_failed(b, done->status, done->os_errno);
+		send_file_failed(b, done->status, done->os_errno);
 	else if (done->bytes != b->header.bytes)
-		file_failed(b, HAUL_CHANGED, 0);
+		send_file_failed(b, HAUL_CHANGED, 0);
 	else
 		block_is_read(b);
 }
@@ -201,7 +153,7 @@ static void start_block(struct send_block *b)
 	b->read.start_ns = trace_now(l->track);
 	st = engine_read(l->engine, &b->work.file->file, b->block->data, (size_t)b->header.bytes, offset, &b->op);
 	if (haul_failed(st)) {
-		file_failed(b, st, 0);
+		send_file_failed(b, st, 0);
 		return;
 	}
 	l->in_work++;
@@ -266,22 +218,6 @@ static void pack_in_pool(uv_work_t *work)
 	trace_work(b->lane->track, &b->read, since_ns);
 }
 
-/*
- * The main loop hears of a block before the receiver can have it whole, so that no RESULT is ever ahead of the root it
- * speaks of.
- */
-void send_report(struct send_block *b)
-{
-	struct lane_report *r = b->report;
-
-	b->report = NULL;
-	if (b->header.type != LANE_DIGESTS)
-		r->bytes = b->header.flags & LANE_ZERO ? 0 : b->header.bytes;
-	if (b->header.type != LANE_PACK)
-		memcpy(r->digests, b->digests, b->header.leaf_count * sizeof(r->digests[0]));
-	lane_report_post(r);
-}
-
 static void on_pack_done(uv_work_t *work, int status)
 {
 	struct send_block *b = work->data;
@@ -292,7 +228,7 @@ static void on_pack_done(uv_work_t *work, int status)
 	l->moved++;
 	send_trace(b, &b->read, TRACE_POOL_READ);
 	if (l->phase == LANE_STOPPING)
-		send_block_free(b);
+		send_block_return(b);
 	else if (b->header.count == 0) {
 		send_report(b);
 		send_block_free(b);
@@ -348,7 +284,7 @@ static bool take_one(struct lane *l)
 	b = send_block_new(l, &work, work.pack ? LANE_SENT_PACK : LANE_SENT);
 	if (!b) {
 		block_put(block);
-		drop_work(&work);
+		send_work_drop(&work);
 		lane_fail(l, HAUL_NO_MEMORY, NULL);
 		return false;
 	}
@@ -586,13 +522,14 @@ bool send_is_idle(const struct lane *l)
 	return list_is_empty(&l->ready) && !l->sending;
 }
 
+/* What has not begun to leave goes back; of what has, the main loop knows. */
 void send_drop(struct lane *l)
 {
 	struct send_block *b;
 
 	if (l->sending)
-		send_block_free(l->sending);
+		send_block_return(l->sending);
 	l->sending = NULL;
 	while ((b = send_ready_pop(l)))
-		send_block_free(b);
+		send_block_return(b);
 }

@@ -176,6 +176,7 @@ haul_status wire_connect(struct lane *l, uint32_t epoch, struct haul_fault *faul
 
 	if (!w)
 		return HAUL_NO_MEMORY;
+	l->epoch = epoch;
 	memcpy(cfg.lane.session_id, l->job->session_id, sizeof(cfg.lane.session_id));
 	st = lane_dial_start(&l->loop, &cfg, on_dialled, w, &w->dial, fault);
 	if (haul_failed(st)) {

@@ -37,27 +37,46 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 	recv_block_report(b);
 }
 
+/* Leaves that have arrived before, by whatever way, are left alone. */
+static void claim_leaves(struct recv_block *b)
+{
+	struct leaf_claims *claims = &b->held->grant->claims;
+
+	for (uint32_t i = 0; i < b->header.leaf_count; i++) {
+		if (!(b->report->bad_leaves & 1u << i) && !leaf_claims_take(claims, b->header.first_leaf + i))
+			b->report->again_leaves |= 1u << i;
+	}
+}
+
+static void give_up_run(struct recv_block *b, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++)
+		leaf_claims_give_back(&b->held->grant->claims, b->header.first_leaf + i);
+	b->report->bad_leaves |= ((1u << (end - first)) - 1) << first;
+}
+
 /* Leaves of zeros have no block: a new partial reads as zeros there already. Else one request per run of good leaves; a
  * run the engine has no room for counts as bad and is asked for again. */
 static void write_runs(struct recv_block *b)
 {
 	struct lane *l = b->lane;
-	uint32_t count = b->header.leaf_count, *bad = &b->report->bad_leaves;
+	uint32_t count = b->header.leaf_count;
 
+	claim_leaves(b);
 	b->disk.start_ns = trace_now(l->recv_track);
 	b->writes_left = 1;
 	for (uint32_t i = 0; i < count && b->block; i++) {
 		uint32_t first = i;
 		uint64_t len = 0;
 
-		for (; i < count && !(*bad & 1u << i); i++)
+		for (; i < count && !((b->report->bad_leaves | b->report->again_leaves) & 1u << i); i++)
 			len += lane_leaf_bytes(&b->header, i);
 		if (!len)
 			continue;
 		if (haul_failed(engine_write(l->engine, b->held->grant->file,
 					     b->block->data + (size_t)first * HAUL_LEAF_BYTES, (size_t)len,
 					     (b->header.first_leaf + first) * HAUL_LEAF_BYTES, &b->op))) {
-			*bad |= ((1u << (i - first)) - 1) << first;
+			give_up_run(b, first, i);
 			continue;
 		}
 		b->writes_left++;

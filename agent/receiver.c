@@ -138,15 +138,6 @@ static void on_lane_failed(void *owner, haul_status st, const struct haul_fault 
 	receiver_fail(owner, st, fault);
 }
 
-static void on_lane_lost(void *owner, unsigned number, haul_status st, const struct haul_fault *fault)
-{
-	struct receiver *r = owner;
-
-	receiver_lane_lost(r, number);
-	if (r->job->cb.on_lane_lost)
-		r->job->cb.on_lane_lost(r->job->ctx, st, fault);
-}
-
 static void agree(struct receiver *r)
 {
 	struct message done = { .type = MSG_DONE };
@@ -174,6 +165,7 @@ void receiver_check_end(struct receiver *r)
 	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == r->held_count && !r->dir_ends &&
 	    r->lanes_ready && !receiver_mirror_holds(r) && !r->entries.count && receiver_out_is_empty(r)) {
 		r->state = RECEIVER_CLOSING;
+		r->closing_ns = uv_hrtime();
 		lane_set_finish(&r->lanes);
 	}
 	if (r->state == RECEIVER_AGREEING && r->own_end_sent && r->peer_end_seen && !r->done_sent)
@@ -226,6 +218,11 @@ void receiver_message(struct receiver *r, const struct message *m)
 		break;
 	case MSG_LEFT:
 		on_left(r, &m->left);
+		break;
+	case MSG_LANE_LOST:
+		receiver_peer_lost_lane(r, &m->lane_lost);
+		break;
+	case MSG_ALIVE:
 		break;
 	case MSG_JOB_END:
 		r->peer_end = m->job_end;
@@ -284,7 +281,10 @@ static void set_up_lanes(struct receiver *r)
 	r->lanes.on_ended = on_lanes_ended;
 	r->lanes.on_failed = on_lane_failed;
 	r->lanes.on_started = receiver_on_lane_started;
-	r->lanes.on_lost = on_lane_lost;
+	r->lanes.on_lost = receiver_on_lane_lost;
+	r->lanes.on_say_lost = receiver_on_say_lost;
+	r->lanes.on_vacant = receiver_on_lane_vacant;
+	r->lanes.renews = r->job->renews_lanes;
 	r->lanes.on_explain = receiver_explain;
 	lane_set_open(&r->lanes);
 }

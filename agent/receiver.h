@@ -62,6 +62,9 @@ void receiver_stop(struct receiver *r, haul_status why, const struct haul_fault 
 /* A pull after its good end: the next listed path, from `*at` (0 at first), that did not come, or NULL. Borrowed. */
 const char *receiver_next_missing(const struct receiver *r, size_t *at);
 
+/* About once a second, or more often, while it runs: the peer hears which lanes are at work. */
+void receiver_tick(struct receiver *r);
+
 struct lane_set *receiver_lanes(struct receiver *r);
 const struct job_totals *receiver_totals(const struct receiver *r);
 const char *receiver_describe(const struct receiver *r, char *ret_text, size_t cap);

@@ -187,6 +187,10 @@ static struct grant *make_grant(struct recv_entry *e)
 		g->first_leaf = e->first_bad;
 		g->end_leaf = e->first_bad + 1;
 	}
+	if (g->mode == GRANT_WRITE && e->partial.is_kept && !leaf_claims_open(&g->claims, g->end_leaf, &e->have)) {
+		free(g);
+		return NULL;
+	}
 	return g;
 }
 
@@ -259,8 +263,9 @@ void receiver_grant_due(struct receiver *r)
 }
 
 /* No lane holds it any more. */
-static void all_released(struct recv_entry *e)
+void receiver_all_released(struct recv_entry *e)
 {
+	leaf_claims_close(&e->grant->claims);
 	free(e->grant);
 	e->grant = NULL;
 	receiver_released(e);
@@ -274,50 +279,6 @@ static void release(struct recv_entry *e, enum after_release after)
 	out_release(e->receiver, e->grant);
 }
 
-/* ---- lanes that come later ---- */
-
-/* What has been released is not wanted any more: the lane drops it as old. */
-haul_status receiver_on_lane_started(void *owner, struct lane *l)
-{
-	struct receiver *r = owner;
-	struct grant **grants = calloc(r->entries.count + 1, sizeof(*grants));
-	struct recv_entry *e;
-	size_t count = 0, at = 0;
-	haul_status st;
-
-	if (!grants)
-		return HAUL_NO_MEMORY;
-	while ((e = index_map_next(&r->entries, &at))) {
-		if (e->phase == RECV_ARRIVING && e->grant)
-			grants[count++] = e->grant;
-	}
-	st = lane_set_grant_to(&r->lanes, l, grants, count);
-	free(grants);
-	return st;
-}
-
-void receiver_lane_lost(struct receiver *r, unsigned number)
-{
-	struct list released;
-	struct recv_entry *e;
-	struct list *item;
-	size_t at = 0;
-
-	receiver_release_due(r); /* whose grants may go here */
-	if (r->state != RECEIVER_RUNNING)
-		return;
-	list_init(&released);
-	while ((e = index_map_next(&r->entries, &at))) {
-		if (!e->grant || !(e->grant->holders & 1u << number))
-			continue;
-		e->grant->holders &= ~(1u << number);
-		if (!e->grant->holders)
-			list_push_back(&released, &e->link);
-	}
-	while ((item = list_pop_front(&released)))
-		all_released(list_item(item, struct recv_entry, link));
-}
-
 /* ---- reports ---- */
 
 static struct recv_entry *entry_of(struct receiver *r, uint64_t index, uint32_t attempt)
@@ -327,6 +288,14 @@ static struct recv_entry *entry_of(struct receiver *r, uint64_t index, uint32_t 
 	if (!e || e->attempt != attempt || (e->phase != RECV_ARRIVING && e->phase != RECV_RELEASING))
 		return NULL;
 	return e;
+}
+
+/* It owes nothing any more, whatever follows from it. */
+static void acknowledge(struct receiver *r, const struct lane_report *rep, enum ack_level level)
+{
+	const struct ack a = { rep->entry, rep->attempt, level, rep->first_leaf, rep->leaf_count };
+
+	out_ack(r, &a);
 }
 
 /* Ask for the wrong leaves of one block again. */
@@ -367,10 +336,11 @@ void receiver_tree_is_full(struct recv_entry *e)
 static void leaves_written(struct receiver *r, const struct lane_report *rep)
 {
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
-	const struct ack a = { rep->entry, rep->attempt, ACK_WRITTEN, rep->first_leaf, rep->leaf_count };
 	haul_status st;
 
 	r->totals.bytes_sent += rep->bytes;
+	if (e)
+		acknowledge(r, rep, rep->bad_leaves || rep->again_leaves ? ACK_RECEIVED : ACK_WRITTEN);
 	if (!e || haul_failed(e->code))
 		return;
 	explain_report(r, e, rep);
@@ -388,7 +358,6 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 			repair(e, rep);
 		return;
 	}
-	out_ack(r, &a);
 	receiver_written(e, rep);
 	if (e->phase == RECV_ARRIVING && hash_tree_is_full(e->tree)) {
 		receiver_tree_is_full(e);
@@ -399,12 +368,14 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 static void small_written(struct receiver *r, struct lane_pack_entry *item)
 {
 	struct recv_entry *e = entry_of(r, item->entry, item->attempt);
+	const struct ack a = { item->entry, item->attempt, ACK_WRITTEN, 0, 1 };
 
 	if (!e || e->phase != RECV_ARRIVING || haul_failed(e->code)) {
 		partial_discard(&item->partial);
 		return;
 	}
 	r->totals.bytes_sent += item->bytes;
+	out_ack(r, &a);
 	if (haul_ok(item->status)) {
 		r->small_due--;
 		e->partial = item->partial;
@@ -462,6 +433,8 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 	haul_status st;
 
 	r->totals.leaves_moved += rep->leaf_count;
+	if (e)
+		acknowledge(r, rep, ACK_RECEIVED);
 	if (!e || haul_failed(e->code) || e->phase != RECV_ARRIVING)
 		return;
 	explain_report(r, e, rep);
@@ -485,6 +458,7 @@ static void leaf_differs(struct receiver *r, const struct lane_report *rep)
 
 	if (!e || e->phase != RECV_ARRIVING)
 		return;
+	acknowledge(r, rep, ACK_RECEIVED);
 	if (haul_failed(rep->status)) {
 		receiver_entry_failed(e, rep->status, true);
 		return;
@@ -511,7 +485,7 @@ static void grant_released(struct receiver *r, struct grant *g, unsigned lane)
 		return;
 	e = index_map_get(&r->entries, g->entry);
 	assert(e && e->grant == g);
-	all_released(e);
+	receiver_all_released(e);
 }
 
 static void lane_released(struct receiver *r, const struct lane_report *rep)
@@ -535,6 +509,7 @@ static void written_late(struct receiver *r, const struct lane_report *rep)
 {
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
 
+	r->totals.bytes_sent += rep->bytes;
 	if (e && !rep->bad_leaves)
 		receiver_note_late(e, rep);
 }

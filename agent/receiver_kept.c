@@ -220,11 +220,17 @@ static haul_status post_checkpoint(struct recv_entry *e, bool is_last)
 	return HAUL_OK;
 }
 
+/* What came again is recorded with whoever wrote it; and only what is never written twice is recorded at all. */
+static bool is_recorded(const struct recv_entry *e, const struct lane_report *rep)
+{
+	return e->partial.is_kept && e->grant && e->grant->claims.words && !rep->again_leaves;
+}
+
 void receiver_written(struct recv_entry *e, const struct lane_report *rep)
 {
 	haul_status st;
 
-	if (!e->partial.is_kept || e->phase != RECV_ARRIVING)
+	if (!is_recorded(e, rep) || e->phase != RECV_ARRIVING)
 		return;
 	st = note(e, rep->first_leaf, rep->leaf_count, rep->digests);
 	if (haul_ok(st) && !e->checkpoint_runs &&
@@ -237,7 +243,7 @@ void receiver_written(struct recv_entry *e, const struct lane_report *rep)
 void receiver_note_late(struct recv_entry *e, const struct lane_report *rep)
 {
 	/* Without memory it is fetched again. */
-	if (e->partial.is_kept && e->verdict == VERDICT_BIG && !e->compares_kept && haul_ok(e->code))
+	if (is_recorded(e, rep) && e->verdict == VERDICT_BIG && !e->compares_kept && haul_ok(e->code))
 		(void)haul_ok(note(e, rep->first_leaf, rep->leaf_count, rep->digests));
 }
 

@@ -30,6 +30,8 @@ void recv_entry_free(struct recv_entry *e)
 	dir_node_drop(e->dir);
 	dir_node_drop(e->node);
 	hash_tree_free(e->tree);
+	if (e->grant)
+		leaf_claims_close(&e->grant->claims);
 	free(e->grant);
 	recv_entry_drop_have(e);
 	store_give_back(e);

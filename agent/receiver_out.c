@@ -117,14 +117,23 @@ void out_release(struct receiver *r, struct grant *g)
 	r->out.releases[r->out.release_count++] = g;
 }
 
+/* Some may be held by no lane: those that had them are lost. */
 void receiver_release_due(struct receiver *r)
 {
+	size_t count = r->out.release_count;
+	struct grant **releases = r->out.releases;
 	haul_status st;
 
-	if (r->state != RECEIVER_RUNNING || !r->out.release_count)
+	if (r->state != RECEIVER_RUNNING || !count)
 		return;
-	st = lane_set_release(&r->lanes, r->out.releases, r->out.release_count);
-	r->out.release_count = 0;
+	r->out.releases = NULL; /* what follows may release others */
+	r->out.release_count = r->out.release_cap = 0;
+	st = lane_set_release(&r->lanes, releases, count);
+	for (size_t i = 0; i < count && haul_ok(st) && r->state == RECEIVER_RUNNING; i++) {
+		if (!releases[i]->holders)
+			receiver_all_released(index_map_get(&r->entries, releases[i]->entry));
+	}
+	free(releases);
 	if (haul_failed(st))
 		receiver_fail(r, st, NULL);
 }
@@ -230,6 +239,8 @@ void receiver_flush(struct receiver *r)
 	flush_wants(r);
 	flush_acks(r);
 	flush_results(r);
+	if (r->state == RECEIVER_RUNNING && !r->out.ack_count && !r->out.result_count)
+		receiver_tell_lost(r);
 	receiver_mirror_taken(r);
 	if (r->state == RECEIVER_RUNNING)
 		flush_credit(r);

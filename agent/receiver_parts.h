@@ -1,7 +1,7 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
- * lanes), receiver_kept.c (what goes on from an earlier job), receiver_finish.c (commit, result) and receiver_out.c
- * (messages out). Main loop only.
+ * what the lanes bring), receiver_lanes.c (lanes that come and go), receiver_kept.c (what goes on from an earlier job),
+ * receiver_finish.c (commit, result) and receiver_out.c (messages out). Main loop only.
  */
 #ifndef HAUL_AGENT_RECEIVER_PARTS_H
 #define HAUL_AGENT_RECEIVER_PARTS_H
@@ -39,6 +39,8 @@ struct receiver_out {
 	struct ack *acks;
 	size_t ack_count, ack_cap;
 	uint64_t credit_records, credit_bytes;
+	uint32_t lost; /* bit n: LANE_LOST is to be said of lane n */
+	uint32_t lost_epochs[LANES_MAX];
 };
 
 struct receiver {
@@ -80,6 +82,9 @@ struct receiver {
 	unsigned dir_ends;      /* with the store */
 	struct receiver_out out;
 	bool out_closed;
+	uint64_t moved_seen[LANES_MAX]; /* lane_moved() at the last ALIVE */
+	uint64_t alive_ns;              /* when it was */
+	uint64_t closing_ns;            /* CLOSING: since when */
 	struct job_digest *digest;
 	struct job_totals totals;
 	uint64_t cpu_at_start_ms;
@@ -107,14 +112,21 @@ void receiver_on_looked(struct recv_entry *e);
 void receiver_on_opened(struct recv_entry *e);
 void receiver_grant_due(struct receiver *r); /* grant and want what has gathered; before the flush */
 void receiver_next_files(struct receiver *r);
-haul_status receiver_on_lane_started(void *owner, struct lane *l); /* it gets what the others were granted */
-void receiver_lane_lost(struct receiver *r, unsigned number);      /* nothing comes over it any more */
 void receiver_on_report(void *owner, struct lane_report *report);
 void receiver_failures(struct receiver *r, const struct msg_failed *m);
 void receiver_release_failed(struct recv_entry *e); /* the lanes let go of it, then it fails */
 
 void receiver_grant_soon(struct recv_entry *e);
+void receiver_all_released(struct recv_entry *e); /* no lane holds its grant any more */
 void receiver_tree_is_full(struct recv_entry *e);
+
+/* receiver_lanes.c */
+haul_status receiver_on_lane_started(void *owner, struct lane *l); /* it gets what the others were granted */
+void receiver_on_lane_lost(void *owner, const struct lane_loss *loss);
+void receiver_on_say_lost(void *owner, unsigned number, uint32_t epoch);
+void receiver_on_lane_vacant(void *owner, unsigned number);
+void receiver_tell_lost(struct receiver *r); /* the acknowledgements are out */
+void receiver_peer_lost_lane(struct receiver *r, const struct msg_lane_lost *m);
 
 /* receiver_kept.c */
 void receiver_go_on(struct recv_entry *e);    /* opened, with leaves that are there: tell them, then want the others */

@@ -127,13 +127,43 @@ static void on_lane_failed(void *owner, haul_status st, const struct haul_fault 
 	sender_fail(owner, st, fault);
 }
 
-static void on_lane_lost(void *owner, unsigned number, haul_status st, const struct haul_fault *fault)
+/* What it had taken and not sent is in the queue again. */
+static void on_lane_lost(void *owner, const struct lane_loss *loss)
 {
 	struct sender *s = owner;
 
-	(void)number;
+	lane_set_wake(&s->lanes);
 	if (s->cfg.cb.on_lane_lost)
-		s->cfg.cb.on_lane_lost(s->cfg.ctx, st, fault);
+		s->cfg.cb.on_lane_lost(s->cfg.ctx, loss);
+}
+
+static void on_say_lost(void *owner, unsigned number, uint32_t epoch)
+{
+	struct message m = { .type = MSG_LANE_LOST, .lane_lost = { number, epoch } };
+	struct haul_fault fault = { 0 };
+	struct sender *s = owner;
+	haul_status st = control_link_send(s->cfg.link, &m, &fault);
+
+	if (haul_failed(st))
+		sender_fail(s, st, &fault);
+}
+
+static void on_lane_vacant(void *owner, unsigned number)
+{
+	struct sender *s = owner;
+
+	sender_lane_vacant(s, number);
+	if (s->state == SENDER_RUNNING && s->cfg.cb.on_lane_vacant)
+		s->cfg.cb.on_lane_vacant(s->cfg.ctx, number);
+}
+
+static void peer_lost_lane(struct sender *s, const struct msg_lane_lost *m)
+{
+	struct haul_fault fault = { 0 };
+	haul_status st = lane_set_heard_lost(&s->lanes, m->lane, m->epoch, &fault);
+
+	if (haul_failed(st))
+		sender_fail(s, st, &fault);
 }
 
 /* Both ends are known: the same root means that both speak of the same bytes. */
@@ -169,6 +199,7 @@ void sender_check_end(struct sender *s)
 {
 	if (s->state == SENDER_RUNNING && s->end_announced && s->window.count == 0 && s->lanes_ready) {
 		s->state = SENDER_CLOSING;
+		s->closing_ns = uv_hrtime();
 		lane_set_finish(&s->lanes);
 	}
 	if (s->state == SENDER_AGREEING && s->own_end_sent && s->peer_end_seen && !s->done_sent)
@@ -204,7 +235,14 @@ void sender_message(struct sender *s, const struct message *m)
 		sender_have(s, &m->digests);
 		break;
 	case MSG_ACK:
-		break; /* progress of the receiver; what counts here is the result */
+		sender_acks(s, &m->ack);
+		break;
+	case MSG_ALIVE:
+		sender_alive(s, m->alive.lanes);
+		break;
+	case MSG_LANE_LOST:
+		peer_lost_lane(s, &m->lane_lost);
+		break;
 	case MSG_JOB_END:
 		s->peer_end = m->job_end;
 		s->peer_end_seen = true;
@@ -262,6 +300,9 @@ static void set_up_lanes(struct sender *s, const struct job_config *cfg)
 	s->lanes.on_ended = on_lanes_ended;
 	s->lanes.on_failed = on_lane_failed;
 	s->lanes.on_lost = on_lane_lost;
+	s->lanes.on_say_lost = on_say_lost;
+	s->lanes.on_vacant = on_lane_vacant;
+	s->lanes.renews = cfg->renews_lanes;
 	s->lanes.on_explain = sender_explain;
 	lane_set_open(&s->lanes);
 }

@@ -33,6 +33,9 @@ bool sender_origin(const struct sender *s, uint64_t index, struct entry_origin *
 /* After its good end: the next listed path, from `*at` (0 at first), that no source has, or NULL. Borrowed. */
 const char *sender_next_missing(const struct sender *s, size_t *at);
 
+/* About once a second, or more often, while it runs: lanes whose peer is silent are given up. */
+void sender_tick(struct sender *s);
+
 struct lane_set *sender_lanes(struct sender *s);
 const struct job_totals *sender_totals(const struct sender *s);
 /* After its end: the files whose content went out, and whose result has not come. `path` as job_entry's, borrowed. */

@@ -112,6 +112,7 @@ static haul_status window_add(struct sender *s, struct scanned *i)
 				  .source_path = i->source_path,
 				  .link_target = i->link_target,
 				  .link_target_len = i->link_target_len };
+	list_init(&e->owed);
 	st = index_map_put(&s->window, i->index, e);
 	if (haul_failed(st)) {
 		free(e);

@@ -1,5 +1,5 @@
-/* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c, sender_have.c and
- * sender_result.c. Main loop only. */
+/* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c, sender_owed.c,
+ * sender_have.c and sender_result.c. Main loop only. */
 #ifndef HAUL_AGENT_SENDER_PARTS_H
 #define HAUL_AGENT_SENDER_PARTS_H
 
@@ -15,6 +15,24 @@
  *     +------- fault, stop --------+---------------------+--> STOPPING --all gone--> ENDED
  */
 enum sender_state { SENDER_RUNNING, SENDER_CLOSING, SENDER_AGREEING, SENDER_STOPPING, SENDER_ENDED };
+
+/* Leaves that left over a lane in one frame, and are not acknowledged. */
+struct send_owed {
+	struct list link;
+	unsigned lane;
+	uint32_t attempt;
+	uint64_t first_leaf;
+	uint32_t leaf_count;
+	bool is_digests;
+};
+
+/* The same, of all entries. */
+struct sender_owes {
+	unsigned count[LANES_MAX];    /* frames and small files */
+	uint64_t heard_ns[LANES_MAX]; /* when something was last heard of the lane, or it began to owe */
+	size_t total;                 /* struct send_owed */
+	unsigned untracked;           /* entries that owe more than is kept */
+};
 
 /* An announced entry without a result. */
 struct send_entry {
@@ -39,6 +57,10 @@ struct send_entry {
 	uint64_t told_bytes;            /* in totals.bytes_resumed */
 	uint64_t leaves_left;           /* of the attempt being read */
 	unsigned wants_due;             /* wished for and not yet all sent */
+	struct list owed;               /* struct send_owed; owned */
+	bool owes_small;                /* it left in a pack */
+	unsigned small_lane;            /* over that one */
+	bool owes_untracked;
 };
 
 /* A WANT for a big file, from the wish to the queue. */
@@ -48,7 +70,7 @@ struct send_open {
 	struct sender *sender;
 	uint64_t entry;
 	uint32_t attempt;
-	bool is_digests_only, is_repair;
+	bool is_digests_only, is_repair, is_again;
 	struct leaf_range *ranges; /* owned; whole file: one range */
 	size_t range_count;        /* at least 1 */
 	int root_fd;
@@ -85,6 +107,8 @@ struct sender {
 	size_t failure_count;
 	struct job_digest *digest;
 	struct job_totals totals;
+	struct sender_owes owes;
+	uint64_t closing_ns; /* CLOSING: since when */
 	uint64_t had_leaves; /* of the files that the receiver has told something of: bounds their trees */
 	uint64_t cpu_at_start_ms;
 	haul_status why;
@@ -112,6 +136,20 @@ void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
 void sender_entry_closed(struct sender *s, struct send_entry *e); /* its file is no longer in work */
 void sender_flush_failures(struct sender *s);
 void send_open_free(struct send_open *o);
+
+/* Some of it is sent again, in the same attempt. The ranges are copied. */
+haul_status sender_want_again(struct sender *s, struct send_entry *e, const struct leaf_range *ranges, size_t count,
+			      bool is_digests);
+/* Into *pack, which is queued when it is full; NULL at first. */
+haul_status sender_want_small(struct sender *s, struct send_entry *e, struct send_pack **pack);
+
+/* sender_owed.c */
+void sender_owes_leaves(struct sender *s, struct send_entry *e, const struct lane_report *r);
+void sender_owes_small(struct sender *s, struct send_entry *e, unsigned lane);
+void sender_owes_no_more(struct sender *s, struct send_entry *e); /* its result is there, or another attempt begins */
+void sender_acks(struct sender *s, const struct msg_ack *m);
+void sender_alive(struct sender *s, uint32_t lanes);
+void sender_lane_vacant(struct sender *s, unsigned lane); /* what it owes goes out again */
 
 /* sender_have.c */
 void sender_have(struct sender *s, const struct msg_digests *m);

@@ -6,6 +6,10 @@
 
 void send_entry_free(struct send_entry *e)
 {
+	struct list *item;
+
+	while ((item = list_pop_front(&e->owed)))
+		free(list_item(item, struct send_owed, link));
 	hash_tree_free(e->tree);
 	free(e->path);
 	free(e->source_path);
@@ -117,6 +121,7 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 	if (e->has_told)
 		s->had_leaves -= leaf_count(e->facts.size);
 	sender_entry_closed(s, e);
+	sender_owes_no_more(s, e);
 	tell(s, e, r);
 	send_entry_free(e);
 	return HAUL_OK;

@@ -142,7 +142,8 @@ static haul_status queue_file(struct sender *s, struct send_open *o)
 	f->entry = o->entry;
 	f->attempt = o->attempt;
 	f->is_digests_only = o->is_digests_only;
-	f->is_repair = o->is_repair;
+	f->is_repair = o->is_repair && !o->is_digests_only;
+	f->is_again = o->is_again;
 	f->place = o->place;
 	f->is_sparse = !o->is_probe && o->facts.blocks * 512 < o->facts.size;
 	f->size = o->facts.size;
@@ -318,9 +319,27 @@ static haul_status want_big(struct sender *s, struct send_entry *e, const struct
 	return HAUL_OK;
 }
 
+haul_status sender_want_again(struct sender *s, struct send_entry *e, const struct leaf_range *ranges, size_t count,
+			      bool is_digests)
+{
+	const struct want w = {
+		.entry = e->index, .attempt = e->attempt, .kind = WANT_RANGES, .ranges = ranges, .range_count = count
+	};
+	struct send_open *o = send_open_new(s, e, &w);
+
+	if (!o)
+		return HAUL_NO_MEMORY;
+	o->is_again = true;
+	o->is_digests_only = is_digests;
+	for (size_t i = 0; i < count; i++)
+		e->leaves_left += ranges[i].count;
+	list_push_back(&s->opens, &o->link);
+	return HAUL_OK;
+}
+
 /* ---- small files ---- */
 
-static haul_status want_small(struct sender *s, struct send_entry *e, struct send_pack **pack)
+haul_status sender_want_small(struct sender *s, struct send_entry *e, struct send_pack **pack)
 {
 	struct send_pack_item *item;
 
@@ -361,13 +380,15 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 		return HAUL_OK; /* crossed with our FAILED */
 	if (++e->wants_due > WANTS_MAX)
 		return HAUL_BAD_MOVE;
-	if (e->attempt != w->attempt)
+	if (e->attempt != w->attempt) {
 		e->leaves_left = 0; /* reports of the last one count no more */
+		sender_owes_no_more(s, e);
+	}
 	e->attempt = w->attempt;
 	e->was_sent = e->was_sent || w->kind == WANT_WHOLE;
 	e->is_telling = false;
 	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
-		return want_small(s, e, pack);
+		return sender_want_small(s, e, pack);
 	return want_big(s, e, w);
 }
 
@@ -438,9 +459,11 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 	s->totals.leaves_moved += r->leaf_count;
 	if (!e || e->attempt != r->attempt || e->has_failed)
 		return;
+	sender_owes_leaves(s, e, r);
 	explain_report(s, e, r);
 	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {
-		haul_status st = hash_tree_put(e->tree, r->first_leaf + i, &r->digests[i]);
+		haul_status st = r->is_again ? hash_tree_put_again(e->tree, r->first_leaf + i, &r->digests[i])
+					     : hash_tree_put(e->tree, r->first_leaf + i, &r->digests[i]);
 
 		if (haul_failed(st)) {
 			sender_entry_failed(s, e, st);
@@ -486,6 +509,7 @@ static void pack_is_sent(struct sender *s, const struct lane_report *r)
 		}
 		e->root = item->digest;
 		e->has_root = true;
+		sender_owes_small(s, e, lane_number(r->lane));
 	}
 }
 

@@ -215,6 +215,7 @@ struct handing {
 	struct server_session *session;
 	uint8_t session_id[SESSION_ID_BYTES];
 	unsigned lane;
+	uint32_t epoch;
 };
 
 static void lane_arrived(struct server_session *s, const struct handing *h, struct channel_parts *parts)
@@ -227,7 +228,7 @@ static void lane_arrived(struct server_session *s, const struct handing *h, stru
 		channel_parts_free(parts);
 		return;
 	}
-	st = lane_set_attach(session_job_lanes(owner->job), h->lane, parts, &fault);
+	st = lane_set_attach(session_job_lanes(owner->job), h->lane, h->epoch, parts, &fault);
 	if (haul_failed(st))
 		session_stop_job(owner, st);
 }
@@ -258,6 +259,7 @@ static void hand_over(struct server_session *s, const struct msg_lane_hello *m)
 	}
 	h->session = s;
 	h->lane = m->lane;
+	h->epoch = m->epoch;
 	memcpy(h->session_id, m->session_id, sizeof(h->session_id));
 	s->handing = h;
 	s->state = SESSION_HANDING;

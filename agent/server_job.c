@@ -266,6 +266,10 @@ static void on_watch(uv_timer_t *timer)
 		(void)uv_timer_stop(timer);
 		return;
 	}
+	if (s->job->sender)
+		sender_tick(s->job->sender);
+	else
+		receiver_tick(s->job->receiver);
 	if (job_headway(session_totals(s->job)) != s->headway) {
 		s->headway = job_headway(session_totals(s->job));
 		s->moved_ms = now_ms;

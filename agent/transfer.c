@@ -288,6 +288,7 @@ static void on_tick(uv_timer_t *timer)
 	struct haul_fault fault = { 0 };
 
 	transfer_tick(t);
+	transfer_lanes_tick(t);
 	if (!t->job_runs || uv_hrtime() - t->moved_ns < (uint64_t)t->req->timeout_ms * 1000000)
 		return;
 	(void)haul_fault_set(&fault, HAUL_TIMED_OUT, "nothing has moved for %u s", t->req->timeout_ms / 1000);

@@ -5,6 +5,8 @@
  */
 #include "agent/transfer_parts.h"
 
+#include <string.h>
+
 enum { GROWTH_STEP_MS = 100 };
 
 static struct lane_set *lanes_of(struct transfer *t)
@@ -102,7 +104,7 @@ static void on_growth(uv_timer_t *timer)
 					      .peer_wait_ns = lane_set_peer_wait_ns(s),
 					      .round_trip_ns = round_trip_now(t),
 					      .running = s->joined,
-					      .joining = s->started - s->joined - s->lost,
+					      .joining = lane_set_joining(s),
 					      .left = left(t) };
 	lane_growth_step(&t->growth, &sample, &update);
 	if (update.text[0])
@@ -117,6 +119,7 @@ void transfer_lanes_start(struct transfer *t)
 	const struct lane_growth_config cfg = { .most = s->most, .round_trip_ns = t->round_trip_ns };
 	unsigned first = lane_growth_first(t->round_trip_ns, s->most);
 
+	memset(t->renewals, 0, sizeof(t->renewals));
 	lane_growth_open(&t->growth, &cfg);
 	explain_round_trip(t, s);
 	if (s->most == s->count)
@@ -128,14 +131,98 @@ void transfer_lanes_start(struct transfer *t)
 	(void)uv_timer_start(&t->grow, on_growth, GROWTH_STEP_MS, GROWTH_STEP_MS);
 }
 
-void transfer_on_lane_lost(void *ctx, haul_status st, const struct haul_fault *fault)
+/* ---- lost and begun anew ---- */
+
+static const char *reason(const struct haul_fault *fault)
+{
+	return fault->text[0] ? fault->text : haul_status_text(fault->status);
+}
+
+/* One that was added and never came is not missed. */
+void transfer_on_lane_lost(void *ctx, const struct lane_loss *loss)
 {
 	struct transfer *t = ctx;
+	struct lane_renewal *n = &t->renewals[loss->number];
 
-	if (t->growth.state != GROWTH_DONE)
-		lane_growth_stop(&t->growth);
-	transfer_explain(t, "a lane did not join, the others go on: %s",
-			 fault && fault->text[0] ? fault->text : haul_status_text(st));
+	if (!loss->had_joined && !n->lost_ns) {
+		if (t->growth.state != GROWTH_DONE)
+			lane_growth_stop(&t->growth);
+		transfer_explain(t, "a lane did not join, the others go on: %s", reason(loss->fault));
+		return;
+	}
+	if (loss->had_joined) {
+		*n = (struct lane_renewal){ .lost_ns = uv_hrtime() };
+		transfer_explain(t, "lane %u was lost, %u go on: %s", loss->number, lanes_of(t)->joined,
+				 reason(loss->fault));
+	}
+}
+
+/* For as long as the user is patient, as with the connection of the job; the others do the work meanwhile. */
+static uint64_t left_ms(const struct transfer *t, const struct lane_renewal *n, uint64_t now)
+{
+	uint64_t passed = (now - n->lost_ns) / 1000000;
+
+	return passed < t->req->timeout_ms ? t->req->timeout_ms - passed : 0;
+}
+
+static void give_up(struct transfer *t, unsigned number)
+{
+	transfer_explain(t, "lane %u: none in its place could be had, the others go on", number);
+	t->renewals[number] = (struct lane_renewal){ 0 };
+}
+
+static void renew(struct transfer *t, unsigned number)
+{
+	struct lane_renewal *n = &t->renewals[number];
+	struct haul_fault fault = { 0 };
+	uint64_t now = uv_hrtime();
+
+	if (haul_failed(lane_set_renew(lanes_of(t), number, &fault)))
+		transfer_explain(t, "lane %u cannot be begun anew now: %s", number, reason(&fault));
+	else
+		n->is_trying = true;
+	n->next_ns = now + backoff_patiently(&n->backoff, left_ms(t, n, now)) * 1000000;
+}
+
+void transfer_on_lane_vacant(void *ctx, unsigned number)
+{
+	struct transfer *t = ctx;
+	struct lane_renewal *n = &t->renewals[number];
+
+	n->is_trying = false;
+	if (n->lost_ns && !n->next_ns)
+		renew(t, number);
+}
+
+static void look_after(struct transfer *t, struct lane_set *s, unsigned number, uint64_t now)
+{
+	struct lane_renewal *n = &t->renewals[number];
+
+	if (n->is_trying && s->has_joined[number]) {
+		transfer_explain(t, "lane %u has another connection after %.1f s", number,
+				 (double)(now - n->lost_ns) / 1e9);
+		*n = (struct lane_renewal){ 0 };
+	} else if (n->lost_ns && n->next_ns && now >= n->next_ns && lane_set_is_vacant(s, number)) {
+		if (left_ms(t, n, now))
+			renew(t, number);
+		else
+			give_up(t, number);
+	}
+}
+
+void transfer_lanes_tick(struct transfer *t)
+{
+	struct lane_set *s = t->job_runs && !t->is_local ? lanes_of(t) : NULL;
+	uint64_t now = uv_hrtime();
+
+	if (!s)
+		return;
+	for (unsigned n = 0; n < LANES_MAX && !s->is_stopping; n++)
+		look_after(t, s, n, now);
+	if (t->sender)
+		sender_tick(t->sender);
+	else
+		receiver_tick(t->receiver);
 }
 
 void transfer_lanes_report(struct transfer *t)

@@ -65,6 +65,14 @@ struct transfer_again {
 	struct told_set told;
 };
 
+/* A lane of ours that was lost, until another is in its place. */
+struct lane_renewal {
+	uint64_t lost_ns; /* 0: none is wanted there */
+	uint64_t next_ns; /* of the next try; 0: at once when the place is vacant */
+	bool is_trying;   /* a lane is on its way there */
+	struct backoff backoff;
+};
+
 enum transfer_told { TOLD_ERROR, TOLD_ENTRY, TOLD_SENT };
 
 struct transfer {
@@ -120,6 +128,7 @@ struct transfer {
 	uint64_t round_trip_ns; /* to the peer; 0: not known */
 	struct lane_growth growth;
 	struct lanes_ahead *ahead; /* NULL: none were made */
+	struct lane_renewal renewals[LANES_MAX];
 	struct sender *sender;
 	struct receiver *receiver;
 	bool job_runs;         /* for a local job: either end does */
@@ -251,7 +260,9 @@ bool transfer_is_onto_itself(struct transfer *t);
 unsigned transfer_more_lanes(struct transfer *t, unsigned lanes); /* that may join later, besides `lanes` */
 void transfer_lanes_ahead(struct transfer *t);                    /* the link stands: connect some, if it is far */
 void transfer_lanes_start(struct transfer *t);                    /* the lanes of the beginning have been started */
-void transfer_on_lane_lost(void *ctx, haul_status st, const struct haul_fault *fault);
+void transfer_lanes_tick(struct transfer *t); /* each TRANSFER_TICK_MS: silent lanes, and those to begin anew */
+void transfer_on_lane_lost(void *ctx, const struct lane_loss *loss);
+void transfer_on_lane_vacant(void *ctx, unsigned number);
 void transfer_lanes_report(struct transfer *t);
 
 /* transfer_tell.c */

@@ -438,6 +438,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 		.choice_flags = transfer_choice_flags(t),
 		.lanes = m->lanes,
 		.lanes_most = m->lanes + m->more_lanes,
+		.renews_lanes = true,
 		.lane = { .is_client = true,
 			  .block_bytes = m->block_bytes,
 			  .backend = engine_backend_of(t->req->backend),
@@ -453,6 +454,7 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 			.on_problem = transfer_on_problem,
 			.on_explain = on_explain,
 			.on_lane_lost = transfer_on_lane_lost,
+			.on_lane_vacant = transfer_on_lane_vacant,
 			.on_end = on_job_end },
 		.ctx = t,
 	};

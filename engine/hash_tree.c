@@ -171,16 +171,22 @@ static haul_status compare(const struct haul_digest *before, const struct haul_d
 	return digest_equal(before, now) ? HAUL_OK : HAUL_CHANGED;
 }
 
+/* The group of leaf `index`, if it was closed not long ago. */
+static const struct group *recent_group(const struct hash_tree *t, uint64_t index)
+{
+	for (unsigned i = 0; i < RECENT_GROUPS; i++) {
+		if (t->recent[i] && t->recent[i]->number == index / HASH_TREE_FANOUT)
+			return t->recent[i];
+	}
+	return NULL;
+}
+
 /* A leaf whose group is closed already. What cannot be compared any more does not pass for equal. */
 static haul_status put_again(const struct hash_tree *t, uint64_t index, const struct haul_digest *digest)
 {
-	for (unsigned i = 0; i < RECENT_GROUPS; i++) {
-		const struct group *g = t->recent[i];
+	const struct group *g = recent_group(t, index);
 
-		if (g && g->number == index / HASH_TREE_FANOUT)
-			return compare(&g->child[index % HASH_TREE_FANOUT], digest);
-	}
-	return HAUL_CHANGED;
+	return g ? compare(&g->child[index % HASH_TREE_FANOUT], digest) : HAUL_CHANGED;
 }
 
 static void retire(struct hash_tree *t, struct group *g, unsigned level)
@@ -272,6 +278,19 @@ haul_status hash_tree_put(struct hash_tree *t, uint64_t index, const struct haul
 	group_set(path[1], slot, digest);
 	close_full(t, path);
 	return HAUL_OK;
+}
+
+haul_status hash_tree_put_again(struct hash_tree *t, uint64_t index, const struct haul_digest *digest)
+{
+	haul_status st = hash_tree_put(t, index, digest);
+	struct group *path[LEVELS_MAX + 1];
+	bool is_closed = t->is_full;
+
+	if (st.code != HAUL_CODE_CHANGED || t->top == 0 || recent_group(t, index))
+		return st;
+	if (!is_closed && haul_failed(descend(t, index, path, &is_closed)))
+		return st;
+	return is_closed ? HAUL_OK : st;
 }
 
 bool hash_tree_is_full(const struct hash_tree *t)

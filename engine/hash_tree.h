@@ -45,6 +45,12 @@ void hash_tree_free(struct hash_tree *t);
  */
 HAUL_MUST_USE haul_status hash_tree_put(struct hash_tree *t, uint64_t index, const struct haul_digest *digest);
 
+/*
+ * The same for a leaf that may have been put before, and is known to be of the same state: where nobody can tell any
+ * more whether the digest is another one, it is fine.
+ */
+HAUL_MUST_USE haul_status hash_tree_put_again(struct hash_tree *t, uint64_t index, const struct haul_digest *digest);
+
 bool hash_tree_is_full(const struct hash_tree *t);
 
 /* The root; the tree must be full (asserted). */

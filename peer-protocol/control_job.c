@@ -236,6 +236,7 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_moved(j, &m->moved, fault);
 	case MSG_LEFT:
 	case MSG_ALIVE:
+	case MSG_LANE_LOST: /* which lanes there are is known where they run */
 		return HAUL_OK;
 	default:
 		return haul_bug("%s is no message of a job", message_name(m->type));

@@ -12,7 +12,7 @@
 
 struct phase_moves {
 	const char *name;
-	uint32_t client, server;                 /* what each may say, whatever the job's direction */
+	uint64_t client, server;                 /* what each may say, whatever the job's direction */
 	uint32_t client_wait_ms, server_wait_ms; /* how long each may leave the other without a word */
 };
 
@@ -31,14 +31,14 @@ static const struct phase_moves phases[PHASE_COUNT] = {
 	[PHASE_FAILED] = { "failed", 0, 0, 0, 0 },
 };
 
-static const uint32_t sender_moves[STAGE_COUNT] = {
+static const uint64_t sender_moves[STAGE_COUNT] = {
 	[STAGE_MANIFEST] = MSG(OWNERS) | MSG(MANIFEST) | MSG(MANIFEST_END) | MSG(FAILED) | MSG(JOB_END) | MSG(ERROR),
 	[STAGE_WORK] = MSG(FAILED) | MSG(LEFT) | MSG(JOB_END) | MSG(ERROR),
 	[STAGE_ENDED] = MSG(ERROR),
 	[STAGE_DONE] = 0,
 };
 
-static const uint32_t receiver_moves[STAGE_COUNT] = {
+static const uint64_t receiver_moves[STAGE_COUNT] = {
 	[STAGE_MANIFEST] = 0,
 	[STAGE_WORK] =
 	    MSG(CREDIT) | MSG(WANT) | MSG(BASIS) | MSG(HAVE) | MSG(ACK) | MSG(RESULT) | MSG(JOB_END) | MSG(ERROR),
@@ -47,7 +47,7 @@ static const uint32_t receiver_moves[STAGE_COUNT] = {
 };
 
 /* Both have ended: the sender of a move asks and deletes, and only then says DONE; the receiver's follows. */
-static uint32_t last_moves(const struct control_speaker *speaker)
+static uint64_t last_moves(const struct control_speaker *speaker)
 {
 	if (speaker->stage != STAGE_ENDED || speaker->other_stage < STAGE_ENDED)
 		return 0;
@@ -58,10 +58,10 @@ static uint32_t last_moves(const struct control_speaker *speaker)
 	return MSG(MOVED) | (speaker->is_asked ? 0 : MSG(LOOK) | MSG(DONE));
 }
 
-uint32_t control_moves(const struct control_speaker *speaker)
+uint64_t control_moves(const struct control_speaker *speaker)
 {
 	const struct phase_moves *phase = &phases[speaker->phase];
-	uint32_t moves;
+	uint64_t moves;
 
 	if (speaker->phase != PHASE_JOB)
 		return speaker->role == CONTROL_CLIENT ? phase->client : phase->server;
@@ -70,6 +70,8 @@ uint32_t control_moves(const struct control_speaker *speaker)
 		moves |= MSG(CANCEL);
 	if (speaker->stage < STAGE_DONE)
 		moves |= MSG(ALIVE);
+	if (speaker->stage < STAGE_ENDED)
+		moves |= MSG(LANE_LOST);
 	if (speaker->role == CONTROL_SERVER && speaker->stage < STAGE_ENDED)
 		moves |= MSG(NOTE);
 	return moves | last_moves(speaker);

@@ -42,10 +42,10 @@ struct control_speaker {
 	bool is_asked; /* a LOOK has no answer yet */
 };
 
-#define CONTROL_BIT(type) (UINT32_C(1) << (type))
+#define CONTROL_BIT(type) (UINT64_C(1) << (type))
 
 /* The set of message types that may be said, as CONTROL_BIT()s. Any thread. */
-uint32_t control_moves(const struct control_speaker *speaker);
+uint64_t control_moves(const struct control_speaker *speaker);
 
 /* How long the peer in that role may stay silent in that phase; 0 = any time. */
 uint32_t control_wait_ms(enum control_phase phase, enum control_role peer);

@@ -73,7 +73,7 @@ static enum control_role peer_role(const struct control_session *s)
 	return s->role == CONTROL_CLIENT ? CONTROL_SERVER : CONTROL_CLIENT;
 }
 
-static uint32_t moves_of(const struct control_session *s, enum control_role role)
+static uint64_t moves_of(const struct control_session *s, enum control_role role)
 {
 	enum job_party party = control_job_party(&s->job, role);
 	struct control_speaker speaker = {

@@ -35,6 +35,7 @@ static const struct layout *const message_variants[] = {
 	[MSG_MOVED] = &moved_layout,
 	[MSG_CHOICE] = &choice_layout,
 	[MSG_LEFT] = &left_layout,
+	[MSG_LANE_LOST] = &lane_lost_layout,
 };
 
 const struct layout message_layout = {
@@ -80,6 +81,7 @@ const char *message_name(enum message_type type)
 		[MSG_MOVED] = "MOVED",
 		[MSG_CHOICE] = "CHOICE",
 		[MSG_LEFT] = "LEFT",
+		[MSG_LANE_LOST] = "LANE_LOST",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

@@ -52,7 +52,7 @@ extern const struct layout manifest_record_layout; /* struct manifest_record */
 extern const struct layout hello_layout, lookup_layout, found_layout, list_layout, listing_layout, lane_hello_layout,
     lane_ok_layout, busy_layout, error_layout;
 extern const struct layout job_layout, accept_layout, job_end_layout, done_layout, cancel_layout, note_layout,
-    alive_layout;
+    alive_layout, lane_lost_layout;
 extern const struct layout credit_layout, owners_layout, manifest_layout, manifest_end_layout, want_layout,
     digests_layout, ack_layout, failed_layout, result_layout, choice_layout, left_layout;
 extern const struct layout look_layout, looked_layout, moved_layout;

@@ -271,4 +271,14 @@ static const struct field note_fields[] = {
 };
 const struct layout note_layout = { LAYOUT_OF(struct msg_note, note_fields) };
 
-const struct layout alive_layout = { .field_count = 0 };
+static const struct field alive_fields[] = {
+	FIELD_NUMBER(FIELD_UINT, struct msg_alive, lanes, 0, (1 << LANES_MAX) - 1),
+};
+const struct layout alive_layout = { LAYOUT_OF(struct msg_alive, alive_fields) };
+
+/* The last epoch of all is never used: behind it would be none. */
+static const struct field lane_lost_fields[] = {
+	FIELD_NUMBER(FIELD_UINT, struct msg_lane_lost, lane, 0, LANES_MAX - 1),
+	FIELD_NUMBER(FIELD_UINT, struct msg_lane_lost, epoch, 0, UINT32_MAX - 1),
+};
+const struct layout lane_lost_layout = { LAYOUT_OF(struct msg_lane_lost, lane_lost_fields) };

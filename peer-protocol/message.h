@@ -104,13 +104,14 @@ enum message_type {
 	MSG_DONE = 23,         /* both: roots agree; close_notify follows */
 	MSG_CANCEL = 24,       /* client: stop; what is committed stays */
 	MSG_NOTE = 25,         /* server: a choice or a fallback of its end, for people */
-	MSG_ALIVE = 26,        /* both, in a job: nothing else to say just now */
+	MSG_ALIVE = 26,        /* both, in a job: nothing else to say just now, or which lanes are at work */
 	MSG_LOOK = 27,         /* sender of a move: are these still there, just as they landed? */
 	MSG_LOOKED = 28,       /* receiver: the answer */
 	MSG_MOVED = 29,        /* sender of a move: what has gone at the source so far, and what stays */
 	MSG_CHOICE = 30,       /* client: which entries the next JOB takes; several add up */
 	MSG_LEFT = 31,         /* sender: what the choice left out, before its JOB_END */
-	MSG_TYPE_LAST = MSG_LEFT,
+	MSG_LANE_LOST = 32,    /* both, in a job: a lane's connections are gone on my side */
+	MSG_TYPE_LAST = MSG_LANE_LOST,
 };
 
 struct capability {
@@ -611,6 +612,15 @@ struct msg_cancel {
 	uint32_t code; /* enum haul_code */
 };
 
+struct msg_alive {
+	uint32_t lanes; /* receiver: bit n: lane n brings bytes, or has something in work here; 0: nothing to say */
+};
+
+struct msg_lane_lost {
+	uint32_t lane;
+	uint32_t epoch; /* the last one of this lane that this side knows of */
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -642,6 +652,8 @@ struct message {
 		struct msg_look look;
 		struct msg_looked looked;
 		struct msg_moved moved;
+		struct msg_alive alive;
+		struct msg_lane_lost lane_lost;
 	};
 };
 

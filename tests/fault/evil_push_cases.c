@@ -3,6 +3,8 @@
 
 #include "engine/hash_tree.h"
 
+#include <string.h>
+
 static struct job j;
 
 static int ended(int verdict)
@@ -96,8 +98,11 @@ static int pack(struct evil *e, unsigned bad_times)
 		if (!lane_pack(&j.lanes[0], 0, attempt, 100, attempt < bad_times))
 			return ended(V_FAULT);
 		if (attempt < bad_times) {
-			const struct message *m = talk_hear(&j.control, VERDICT_MS);
+			const struct message *m;
 
+			do
+				m = talk_hear(&j.control, VERDICT_MS);
+			while (m && m->type == MSG_ACK);
 			if (m && m->type == MSG_RESULT) {
 				j.results[j.result_count++] = m->result.results[0];
 				return failed_as_corrupt();
@@ -130,18 +135,86 @@ static int half_then_nonsense(struct evil *e)
 	return judged();
 }
 
-static int lane_cut_in_a_leaf(struct evil *e)
+/* Leaf 1 whole, half of leaf 0, and the end. LANE_LOST is heard; the file must not get its name. */
+static bool cut_lane(struct evil *e)
 {
 	const struct lane_header h = { .type = LANE_BLOCK, .algorithm = 1, .leaf_count = 1, .bytes = MIB };
 	static uint8_t half[MIB / 2];
 
+	const struct message *m;
+
 	if (!wanted(e, BIG))
-		return ended(V_FAULT);
+		return false;
 	(void)lane_block(&j.lanes[0], 0, 0, BIG, 1, 1, 0);
 	(void)lane_header(&j.lanes[0], &h);
 	(void)talk_write(&j.lanes[0], half, sizeof(half));
 	talk_close(&j.lanes[0]);
-	return judged();
+	m = job_hear(&j, MSG_LANE_LOST);
+	return m && m->lane_lost.lane == 0 && m->lane_lost.epoch == 0;
+}
+
+static bool say_lost(uint32_t lane, uint32_t epoch)
+{
+	const struct message m = { .type = MSG_LANE_LOST, .lane_lost = { lane, epoch } };
+
+	return talk_say(&j.control, &m);
+}
+
+static bool join_again(uint32_t epoch, int *ret_verdict)
+{
+	struct msg_lane_hello hello = { .lane = 0, .epoch = epoch };
+
+	memcpy(hello.session_id, j.accept.session_id, sizeof(hello.session_id));
+	return job_lane(&j, j.evil->trust, &j.lanes[0], &hello, ret_verdict);
+}
+
+static int lane_cut_in_a_leaf(struct evil *e)
+{
+	return ended(cut_lane(e) ? V_OK : V_FAULT);
+}
+
+/* As an honest sender would; but the leaf that has been acknowledged comes again too, which changes nothing. */
+static int lane_cut_and_begun_anew(struct evil *e)
+{
+	if (!cut_lane(e) || !say_lost(0, 3) || !join_again(4, NULL))
+		return ended(V_FAULT);
+	for (uint64_t leaf = 0; leaf < 4; leaf++)
+		(void)lane_block(&j.lanes[0], 0, 0, BIG, leaf, 1, 0);
+	return ended(job_agree(&j));
+}
+
+/* The peer has not been told: it must not be taken for the lane's next connection. */
+static int lane_begun_anew_unsaid(struct evil *e)
+{
+	int verdict = V_FAULT;
+
+	if (cut_lane(e))
+		(void)join_again(1, &verdict);
+	return ended(verdict);
+}
+
+static int lost_lane_that_is_none(struct evil *e)
+{
+	return begin(e) && say_lost(9, 0) ? judged() : ended(V_FAULT);
+}
+
+static int lost_lane_of_an_epoch_before(struct evil *e)
+{
+	if (!cut_lane(e) || !say_lost(0, 5) || !join_again(6, NULL))
+		return ended(V_FAULT);
+	return say_lost(0, 5) ? judged() : ended(V_FAULT);
+}
+
+/* Lanes that live and lanes that never were are lost for ever: each time the same answer, and in the end none. */
+static int lanes_lost_for_ever(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	for (uint32_t epoch = 0; epoch < 100 && say_lost(0, epoch); epoch++) {
+		if (!job_hear(&j, MSG_LANE_LOST))
+			return epoch < 64 ? ended(V_FAULT) : judged();
+	}
+	return ended(V_FAULT);
 }
 
 /* A frame after the WANT. */
@@ -429,7 +502,12 @@ const struct evil_case push_cases[] = {
 	CASE_WHOLE(corrupt_small_file_once, "big", 100, V_DONE),
 	CASE_ABSENT(corrupt_small_file_always, "big", V_DONE),
 	CASE_ABSENT(half_then_nonsense, "big", CODE(BAD_FRAME)),
-	CASE_ABSENT(lane_cut_in_a_leaf, "big", CODE(LOST)),
+	CASE_ABSENT(lane_cut_in_a_leaf, "big", V_OK),
+	CASE_WHOLE(lane_cut_and_begun_anew, "big", BIG, V_DONE),
+	CASE_ABSENT(lane_begun_anew_unsaid, "big", CODE(NOT_ANNOUNCED)),
+	CASE(lost_lane_that_is_none, CODE(BAD_VALUE)),
+	CASE_ABSENT(lost_lane_of_an_epoch_before, "big", CODE(BAD_VALUE)),
+	CASE(lanes_lost_for_ever, CODE(LOST)),
 	CASE_ABSENT(block_of_unknown_entry, "big", CODE(NOT_ANNOUNCED)),
 	CASE_ABSENT(block_beyond_the_end, "big", CODE(NOT_ANNOUNCED)),
 	CASE_ABSENT(block_beyond_all_numbers, "big", CODE(NOT_ANNOUNCED)),

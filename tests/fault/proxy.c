@@ -2,12 +2,13 @@
  * A link that misbehaves: connections to a port of 127.0.0.1 are passed on to another, byte by byte as they come, until
  * something is to happen to them.
  *
- *     haul_proxy PORT [--listen PORT] [--delay MS] [--rate BYTES_PER_S] [--FAULT-after N] [--times K] [--one] [--down]
- *                [--stall-ms MS] [--kill PID] [--mark N]
+ *     haul_proxy PORT [--listen PORT] [--delay MS] [--rate BYTES_PER_S] [--FAULT-after N] [--times K] [--one] [--lanes]
+ *                [--down] [--stall-ms MS] [--kill PID] [--mark N]
  *
  * Prints `listening PORT`, and `struck K` each time. N counts the bytes of all connections in both directions since the
  * beginning, or since it last struck; after K times (1) all is well. By itself it strikes every connection there is,
- * with --one only the one over which the byte went; with --down nobody is let in any more from then on. FAULT is
+ * with --one only the one over which the byte went; with --down nobody is let in any more from then on. With --lanes
+ * the first connection is left alone, and its bytes do not count. FAULT is
  *
  *   reset    both ends hear RST
  *   hole     the connections stay open, nothing is taken from them and nothing comes
@@ -72,7 +73,7 @@ struct way {
 struct pair {
 	int fd[2];         /* who called, whom we called; -1: none */
 	struct way way[2]; /* way[i]: from fd[i] */
-	bool is_held;
+	bool is_held, is_spared;
 	uint64_t held_until_ns; /* 0: for good */
 	bool is_trickling;
 };
@@ -83,10 +84,11 @@ static struct {
 	enum fault fault;
 	unsigned times;
 	pid_t victim;
-	bool is_one, is_down;
+	bool is_one, is_down, is_lanes;
 } option = { .times = 1 };
 
 static struct pair pairs[PAIRS_MAX];
+static unsigned taken; /* connections */
 static uint64_t passed, passed_in_all;
 static unsigned struck;
 static uint64_t stalled_until_ns;
@@ -174,7 +176,7 @@ static void strike(struct pair *at, int from)
 	if (option.fault == FAULT_KILL || option.fault == FAULT_STOP)
 		(void)kill(option.victim, option.fault == FAULT_KILL ? SIGKILL : SIGSTOP);
 	for (struct pair *p = pairs; p < pairs + PAIRS_MAX; p++) {
-		if (p == at || !option.is_one)
+		if (p == at || (!option.is_one && !p->is_spared))
 			strike_pair(p, from);
 	}
 }
@@ -245,14 +247,14 @@ static void way_read(struct pair *p, int from)
 			pair_reset(p);
 		return;
 	}
-	len = until_strike((size_t)n);
+	len = p->is_spared ? (size_t)n : until_strike((size_t)n);
 	is_struck = len < (size_t)n;
 	if (is_struck && !is_cut()) {
 		if (option.fault == FAULT_CORRUPT)
 			c->bytes[len] ^= 1;
 		len = (size_t)n;
 	}
-	passed += len;
+	passed += p->is_spared ? 0 : len;
 	mark(len);
 	c->len = len;
 	if (len)
@@ -342,6 +344,7 @@ static void take_connection(int listen_fd)
 	make_ready(caller);
 	make_ready(called);
 	*p = (struct pair){ .fd = { caller, called },
+			    .is_spared = option.is_lanes && !taken++,
 			    .is_held = stalled_until_ns > now_ns(),
 			    .held_until_ns = stalled_until_ns };
 }
@@ -457,6 +460,8 @@ static void parse(char **at)
 	for (; *at; at++) {
 		if (!strcmp(*at, "--one"))
 			option.is_one = true;
+		else if (!strcmp(*at, "--lanes"))
+			option.is_lanes = true;
 		else if (!strcmp(*at, "--down"))
 			option.is_down = true;
 		else if (!strcmp(*at, "--stall-ms"))

@@ -102,10 +102,10 @@ static enum message_type choose(const struct control_session *s, uint8_t choice)
 	static const uint8_t greeting[] = { MSG_HELLO, MSG_HELLO, MSG_LANE_HELLO },
 			     asking[] = { MSG_LOOKUP, MSG_LIST, MSG_JOB, MSG_CHOICE };
 	static const uint8_t answers[] = { MSG_FOUND, MSG_LISTING, MSG_ACCEPT, MSG_BUSY, MSG_LANE_OK };
-	static const uint8_t work[] = { MSG_CREDIT, MSG_OWNERS, MSG_MANIFEST, MSG_MANIFEST_END, MSG_WANT,    MSG_BASIS,
-					MSG_HAVE,   MSG_ACK,    MSG_FAILED,   MSG_RESULT,       MSG_JOB_END, MSG_DONE,
-					MSG_CANCEL, MSG_ALIVE,  MSG_LOOK,     MSG_LOOKED,       MSG_MOVED,
-					MSG_LEFT };
+	static const uint8_t work[] = { MSG_CREDIT,  MSG_OWNERS, MSG_MANIFEST, MSG_MANIFEST_END, MSG_WANT,
+					MSG_BASIS,   MSG_HAVE,   MSG_ACK,      MSG_FAILED,       MSG_RESULT,
+					MSG_JOB_END, MSG_DONE,   MSG_CANCEL,   MSG_ALIVE,        MSG_LOOK,
+					MSG_LOOKED,  MSG_MOVED,  MSG_LEFT,     MSG_LANE_LOST };
 
 	if (choice < 208) {
 		switch (control_state(s)) {

@@ -2,6 +2,7 @@
 haul_unit_test(index_map LIBS haul_agent)
 haul_unit_test(told_set LIBS haul_agent)
 haul_unit_test(block_queue LIBS haul_agent)
+haul_unit_test(loss_allowance LIBS haul_agent)
 haul_unit_test(rate_limit LIBS haul_agent)
 haul_unit_test(mail LIBS haul_agent)
 haul_unit_test(landing LIBS haul_agent)

@@ -341,6 +341,9 @@ static const struct bound bounds[] = {
 	BAD("JOB_END", "26", NEGATIVE, 1),
 	LIMITS("CANCEL", "1", NUMBER, 1, 65535),
 	LIMITS("NOTE", "1", NAME_LEN, 1, 300),
+	LIMIT("ALIVE", "1", NUMBER, 65535),
+	LIMIT("LANE_LOST", "1", NUMBER, 15),
+	LIMIT("LANE_LOST", "2", NUMBER, U32 - 1),
 };
 
 static const char *sample_hex(const char *name)

@@ -23,15 +23,16 @@ struct walk_state {
 
 /* H hello  L lane hello  K lane ok  U lookup  F found  I list  G listing  J job  A accept  B busy  E error
  * C credit  O owners  M manifest  N manifest end  W want  S basis  V have  Q ack  X failed  R result
- * T job end  D done  Z cancel  Y note  P alive  4 choice  5 left  1 look  2 looked  3 moved; m a job that is a move */
+ * T job end  D done  Z cancel  Y note  P alive  4 choice  5 left  1 look  2 looked  3 moved; m a job that is a move
+ * l lane lost */
 static const char letters[MSG_TYPE_LAST + 1] = {
-	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',  [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
-	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',  [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
-	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',  [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
-	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',   [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
-	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T', [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
-	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',    [MSG_LOOKED] = '2', [MSG_MOVED] = '3',
-	[MSG_CHOICE] = '4',  [MSG_LEFT] = '5',
+	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',    [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
+	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',    [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
+	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',    [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
+	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',     [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
+	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T',   [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
+	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',      [MSG_LOOKED] = '2', [MSG_MOVED] = '3',    [MSG_CHOICE] = '4',
+	[MSG_LEFT] = '5',    [MSG_LANE_LOST] = 'l',
 };
 
 static const struct walk_state states[] = {
@@ -114,7 +115,10 @@ static bool is_allowed(const struct walk_state *state, enum control_role speaker
 	/* Both may say that they live until they have said DONE. */
 	if (letter == 'P' && state->is_job)
 		return *(is_first ? state->client : state->server) != 0;
-	/* The server may tell its choices until its JOB_END: a sender may say FAILED so long, a receiver WANT. */
+	/* Both may lose lanes until their JOB_END: a sender may say FAILED so long, a receiver WANT. */
+	if (letter == 'l' && state->is_job)
+		return strpbrk(is_first ? state->client : state->server, "XW") != NULL;
+	/* The server may tell its choices until its JOB_END. */
 	if (letter == 'Y' && state->is_job && speaker == CONTROL_SERVER)
 		return strpbrk(is_first ? state->client : state->server, "XW") != NULL;
 	return strchr(is_first ? state->client : state->server, letter) != NULL;

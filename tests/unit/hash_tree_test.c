@@ -190,6 +190,25 @@ static void a_leaf_too_old_to_compare_counts_as_changed(void **state)
 	hash_tree_free(t);
 }
 
+/* Of the same state: only what can be compared is. */
+static void a_leaf_too_old_to_compare_may_be_put_again(void **state)
+{
+	struct hash_tree *t = hash_tree_new(100000);
+	struct haul_digest old = leaf_of(5 * 256), recent = leaf_of(6 * 256), open = leaf_of(70 * 256);
+
+	(void)state;
+	for (uint64_t leaf = 0; leaf <= 70 * 256; leaf++)
+		assert_put(t, leaf);
+	assert_int_equal(hash_tree_put_again(t, 5 * 256, &old).code, HAUL_CODE_OK);
+	assert_int_equal(hash_tree_put_again(t, 5 * 256, &recent).code, HAUL_CODE_OK); /* nobody can tell */
+	assert_int_equal(hash_tree_put_again(t, 6 * 256, &recent).code, HAUL_CODE_OK);
+	assert_int_equal(hash_tree_put_again(t, 6 * 256, &old).code, HAUL_CODE_CHANGED);
+	assert_int_equal(hash_tree_put_again(t, 70 * 256, &open).code, HAUL_CODE_OK);
+	assert_int_equal(hash_tree_put_again(t, 70 * 256, &old).code, HAUL_CODE_CHANGED);
+	assert_int_equal(hash_tree_put_again(t, 70 * 256 + 1, &old).code, HAUL_CODE_OK); /* for the first time */
+	hash_tree_free(t);
+}
+
 static void a_tree_may_be_dropped_half_way(void **state)
 {
 	struct hash_tree *t = hash_tree_new(UINT64_C(1) << 43); /* 8 EiB: nothing is allocated for what never comes */
@@ -244,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_leaf_put_again_is_compared),
 		cmocka_unit_test(a_single_leaf_put_again_is_compared),
 		cmocka_unit_test(a_leaf_too_old_to_compare_counts_as_changed),
+		cmocka_unit_test(a_leaf_too_old_to_compare_may_be_put_again),
 		cmocka_unit_test(a_tree_may_be_dropped_half_way),
 		cmocka_unit_test(ten_tebibytes_need_little_memory),
 	};

@@ -351,6 +351,8 @@ static const struct message job_end = {
 static const struct message done = { .type = MSG_DONE };
 static const struct message cancel = { .type = MSG_CANCEL, .cancel = { .code = HAUL_CODE_INTERRUPTED } };
 static const struct message alive = { .type = MSG_ALIVE };
+static const struct message alive_lanes = { .type = MSG_ALIVE, .alive.lanes = 0x8001 };
+static const struct message lane_lost = { .type = MSG_LANE_LOST, .lane_lost = { .lane = 3, .epoch = 256 } };
 static const struct message note = { .type = MSG_NOTE, .note = { .text = T("xfs on sd") } };
 
 static const uint64_t looked_at[] = { 0, 1, 300 };

@@ -39,6 +39,13 @@ static void deliver_committed(struct mail *m, void *ctx)
 	c->cfg.on_committed(e);
 }
 
+/* As the end of the move will have to find it. What cannot be looked at is equal to nothing. */
+static void see_landed(const struct commit *c, struct recv_entry *e)
+{
+	if (c->cfg.is_move && e->is_committed && haul_failed(place_stat(c->cfg.place, e->path, &e->seen)))
+		e->seen = (struct entry_facts){ 0 };
+}
+
 /* The names are on the medium, or nobody knows whether they are. */
 static void report_named(struct commit *c, haul_status st)
 {
@@ -51,6 +58,7 @@ static void report_named(struct commit *c, haul_status st)
 		if (haul_failed(st))
 			failed(e, st);
 		e->is_committed = haul_ok(e->code) && e->commit != COMMIT_DISCARD && e->commit != COMMIT_PROBE;
+		see_landed(c, e);
 		e->commit_thread = c;
 		e->mail.deliver = deliver_committed;
 		list_push_back(&mails, &e->mail.link);

@@ -32,6 +32,7 @@ enum { COMMIT_GROUP_MIN = 1000, COMMIT_GROUP_MAX = 16384 };
 struct commit_config {
 	struct place *place; /* held; NULL for a dry run: nothing is ever posted then */
 	bool no_sync;
+	bool is_move;                   /* what has landed is looked at: recv_entry.seen */
 	const _Atomic uint64_t *rights; /* of the sender, as they are now; held */
 	struct quota *quota;            /* of the sender's device; held; NULL: nothing is counted */
 	struct mailbox *main;

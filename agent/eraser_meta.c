@@ -93,3 +93,46 @@ haul_status eraser_check_meta(int dir_fd, const char *name, int to_fd, const cha
 		(void)close(from);
 	return st;
 }
+
+static bool matters(const char *name, bool is_privileged)
+{
+	if (is_privileged && strncmp(name, "security.", 9) != 0 && strncmp(name, "trusted.", 8) != 0)
+		return false;
+	return !is_label(name);
+}
+
+static haul_status check_none(int fd, bool is_privileged, struct haul_fault *fault)
+{
+	char path[PATH_BYTES], list[LIST_BYTES], shown[SHOWN_BYTES];
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	len = listxattr(path, list, sizeof(list));
+	if (len < 0 && (errno == ENOTSUP || errno == ENOSYS))
+		return HAUL_OK;
+	if (len < 0)
+		return haul_fault_errno(fault, errno, "its extended attributes cannot be read");
+	for (const char *name = list; name < list + len; name += strlen(name) + 1) {
+		if (matters(name, is_privileged))
+			return haul_fault_set(
+			    fault, HAUL_UNSUPPORTED,
+			    "its extended attribute or ACL %s may not have been kept there: make it so and "
+			    "run again, or haul remove it here",
+			    haul_escape(name, strlen(name), shown, sizeof(shown)));
+	}
+	return HAUL_OK;
+}
+
+haul_status eraser_check_carried(int dir_fd, const char *name, bool is_privileged, struct haul_fault *fault)
+{
+	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	haul_status st = HAUL_OK;
+	struct entry_facts facts;
+
+	if (fd < 0)
+		return haul_fault_errno(fault, errno, "its extended attributes cannot be read");
+	if (haul_failed(beneath_stat_handle(fd, &facts)) || facts.kind != ENTRY_LINK)
+		st = check_none(fd, is_privileged, fault);
+	(void)close(fd);
+	return st;
+}

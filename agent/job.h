@@ -60,6 +60,11 @@ struct job_totals {
 	/* Sender, and who receives from a peer: what the choice left out, and which of its rules ever matched. */
 	uint64_t left_entries, left_files;
 	uint8_t rules_matched[CHOICE_RULES_MAX / 8];
+	bool has_agreed;             /* both ends computed the same root */
+	struct {
+		uint64_t files, entries, bytes; /* deleted; bytes of the files */
+		uint64_t kept_files;
+	} moved;                      /* at the source of a move to another machine */
 	struct lane_times own, peer;  /* where the lanes' time went; peer's as it says */
 	uint64_t cpu_ms, peer_cpu_ms; /* of the whole processes while the job ran */
 };
@@ -67,7 +72,8 @@ struct job_totals {
 /* A number that changes whenever a job has made headway; messages alone are none. */
 static inline uint64_t job_headway(const struct job_totals *t)
 {
-	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed + t->doomed_told;
+	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed + t->doomed_told +
+	       t->moved.entries + t->moved.kept_files;
 }
 
 /*
@@ -96,6 +102,9 @@ struct job_callbacks {
 	void (*on_entry)(void *ctx, const struct job_entry *e);
 	/* A source that could not be looked at or merged; sender's end only. */
 	void (*on_problem)(void *ctx, const char *path, unsigned source, haul_status code);
+	/* A move: it stays at the source, and why; either end. `path` as job_entry's; the text is untrusted. NULL is
+	 * fine. */
+	void (*on_kept)(void *ctx, const char *path, bool is_file, haul_status code, const char *text);
 	/* A choice and its reason, one line; NULL is fine. */
 	void (*on_explain)(void *ctx, const char *text);
 	/* A lane is lost, and when both ends know of it its place is vacant (agent/lane_set.h); NULL is fine. */
@@ -116,6 +125,7 @@ struct job_config {
 	bool renews_lanes;          /* client: lost lanes are begun anew (lane_set_renew) by the owner */
 	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
 	const char *scratch_dir;    /* held */
+	const char *const *move_tops; /* sender of a move: see move_eraser.h; held, NULL: none */
 	enum direct_mode direct;
 	enum policy_order order;          /* sender: of files within the window */
 	uint64_t run_bytes;               /* sender: of one kind before the other has its turn; 0: a block each */

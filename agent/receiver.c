@@ -151,6 +151,9 @@ static void agree(struct receiver *r)
 	}
 	r->totals.peer = job_times_heard(&r->peer_end.times);
 	r->totals.peer_cpu_ms = r->peer_end.times.process_cpu_ms;
+	r->has_agreed = r->totals.has_agreed = true;
+	if (receiver_is_move(r))
+		return; /* the sender's DONE comes first, when it has deleted */
 	st = control_link_send(r->job->link, &done, &fault);
 	if (haul_failed(st))
 		receiver_fail(r, st, &fault);
@@ -168,16 +171,23 @@ void receiver_check_end(struct receiver *r)
 		r->closing_ns = uv_hrtime();
 		lane_set_finish(&r->lanes);
 	}
-	if (r->state == RECEIVER_AGREEING && r->own_end_sent && r->peer_end_seen && !r->done_sent)
+	if (r->state == RECEIVER_AGREEING && r->own_end_sent && r->peer_end_seen && !r->has_agreed)
 		agree(r);
 }
 
 static void on_done(struct receiver *r)
 {
-	if (!r->done_sent) {
-		receiver_fail(r, HAUL_BAD_MOVE, NULL);
+	struct message done = { .type = MSG_DONE };
+	struct haul_fault fault = { 0 };
+	haul_status st = r->has_agreed ? HAUL_OK : HAUL_BAD_MOVE;
+
+	if (haul_ok(st) && !r->done_sent)
+		st = control_link_send(r->job->link, &done, &fault);
+	if (haul_failed(st)) {
+		receiver_fail(r, st, &fault);
 		return;
 	}
+	r->done_sent = true;
 	control_link_finish(r->job->link);
 	r->state = RECEIVER_STOPPING;
 	maybe_farewell(r);
@@ -232,6 +242,12 @@ void receiver_message(struct receiver *r, const struct message *m)
 	case MSG_DONE:
 		on_done(r);
 		break;
+	case MSG_LOOK:
+		receiver_look(r, &m->look);
+		break;
+	case MSG_MOVED:
+		receiver_moved(r, &m->moved);
+		break;
 	default:
 		receiver_fail(r, HAUL_UNSUPPORTED, NULL);
 		break;
@@ -242,6 +258,8 @@ void receiver_writable(struct receiver *r)
 {
 	if (r->state == RECEIVER_RUNNING)
 		receiver_flush(r);
+	else
+		receiver_look_writable(r);
 }
 
 void receiver_begin(struct receiver *r)
@@ -329,6 +347,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .main = r->job->mailbox };
 	struct commit_config commit = { .place = r->place,
 					.no_sync = r->job->flags & JOB_NO_SYNC,
+					.is_move = receiver_is_move(r),
 					.rights = &r->store.rights,
 					.quota = r->cfg.quota,
 					.main = r->job->mailbox,
@@ -390,6 +409,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		st = job_digest_new(r->job->scratch_dir, &r->digest, fault);
 	if (haul_ok(st))
 		st = receiver_mirror_open(r, fault);
+	if (haul_ok(st))
+		st = receiver_look_open(r, fault);
 	if (haul_ok(st))
 		st = start_threads(r, fault);
 	if (haul_ok(st))
@@ -454,6 +475,7 @@ void receiver_free(struct receiver *r)
 	mirror_free(r->mirror);
 	receiver_out_free(r);
 	job_digest_free(r->digest);
+	receiver_look_free(r);
 	place_close(r->place);
 	choice_free(r->choice);
 	choice_free(r->store_choice);

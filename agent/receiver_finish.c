@@ -60,8 +60,10 @@ void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here)
 
 static void close_old(struct recv_entry *e)
 {
-	if (e->old.fd >= 0)
+	if (e->old.fd >= 0) {
+		e->seen = e->old.facts; /* what has been compared */
 		(void)disk_file_close(&e->old);
+	}
 	e->old.fd = -1;
 }
 
@@ -229,6 +231,7 @@ void receiver_result(struct recv_entry *e)
 	e->phase = RECV_DONE;
 	receiver_settle(e);
 	close_slot(e);
+	receiver_note_landing(r, e);
 	tell(r, e);
 	r->out.credit_records++;
 	give_back_attributes(e);

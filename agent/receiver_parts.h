@@ -1,15 +1,18 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
  * what the lanes bring), receiver_lanes.c (lanes that come and go), receiver_kept.c (what goes on from an earlier job),
- * receiver_finish.c (commit, result) and receiver_out.c (messages out). Main loop only.
+ * receiver_finish.c (commit, result), receiver_look.c (the end of a move) and receiver_out.c (messages out). Main loop only.
  */
 #ifndef HAUL_AGENT_RECEIVER_PARTS_H
 #define HAUL_AGENT_RECEIVER_PARTS_H
 
 #include "agent/commit.h"
+#include "agent/eraser_proof.h"
 #include "agent/index_map.h"
+#include "agent/landing_notes.h"
 #include "agent/receiver.h"
 #include "agent/store.h"
+#include "engine/beneath.h"
 #include "engine/entry_digest.h"
 
 /*
@@ -90,7 +93,19 @@ struct receiver {
 	uint64_t cpu_at_start_ms;
 	haul_status why;
 	struct haul_fault fault;
-	bool own_end_sent, peer_end_seen, done_sent;
+	bool own_end_sent, peer_end_seen, has_agreed, done_sent;
+	struct receiver_move {
+		struct landing_notes *landings; /* owned; NULL: no move */
+		bool has_ended;                 /* the notes are complete */
+		struct receiver_look *look;     /* owned; the LOOK in hand, the store thread's until is_looked */
+		bool is_looked;
+		uint64_t leaves; /* as the last MOVED said */
+		/* the store thread's */
+		struct parent_cache parents;
+		unsigned apart_of; /* which of them has been looked at; 0: none */
+		haul_status apart;
+		struct eraser_synced synced;
+	} move;
 	struct msg_job_end peer_end;
 	struct mail farewell;
 };
@@ -154,6 +169,15 @@ void receiver_drop_content(
 void receiver_commit(struct recv_entry *e, enum commit_kind kind);
 void receiver_on_committed(struct recv_entry *e);
 void receiver_result(struct recv_entry *e); /* the end of an entry; it may be freed */
+
+/* receiver_look.c */
+bool receiver_is_move(const struct receiver *r);
+haul_status receiver_look_open(struct receiver *r, struct haul_fault *fault);
+void receiver_look_free(struct receiver *r);
+void receiver_note_landing(struct receiver *r, const struct recv_entry *e); /* with its result */
+void receiver_look(struct receiver *r, const struct msg_look *m);
+void receiver_look_writable(struct receiver *r);
+void receiver_moved(struct receiver *r, const struct msg_moved *m);
 
 /* receiver_out.c */
 haul_status receiver_out_open(struct receiver *r);

@@ -27,7 +27,8 @@ static void deliver_farewell(struct mail *m, void *ctx)
 /* Everything that could still post to the main loop is gone: one more turn through the mailbox clears what is in it. */
 void sender_maybe_farewell(struct sender *s)
 {
-	if (s->state != SENDER_STOPPING || s->in_pool || s->lanes.ended != s->lanes.started || s->farewell.deliver)
+	if (s->state != SENDER_STOPPING || s->in_pool || s->lanes.ended != s->lanes.started || s->farewell.deliver ||
+	    !sender_erase_is_over(s))
 		return;
 	source_scan_stop(&s->scan);
 	s->farewell.deliver = deliver_farewell;
@@ -188,6 +189,11 @@ static void agree(struct sender *s)
 						   .deleted = s->peer_end.deleted,
 						   .deleted_files = s->peer_end.deleted_files };
 	s->totals.lack = s->peer_end.lack;
+	s->totals.has_agreed = true;
+	if (s->erase.eraser && s->totals.is_durable) {
+		sender_erase_start(s);
+		return;
+	}
 	st = control_link_send(s->cfg.link, &done, &fault);
 	if (haul_failed(st))
 		sender_fail(s, st, &fault);
@@ -202,7 +208,7 @@ void sender_check_end(struct sender *s)
 		s->closing_ns = uv_hrtime();
 		lane_set_finish(&s->lanes);
 	}
-	if (s->state == SENDER_AGREEING && s->own_end_sent && s->peer_end_seen && !s->done_sent)
+	if (s->state == SENDER_AGREEING && s->own_end_sent && s->peer_end_seen && !s->totals.has_agreed)
 		agree(s);
 }
 
@@ -251,6 +257,9 @@ void sender_message(struct sender *s, const struct message *m)
 	case MSG_DONE:
 		on_done(s);
 		break;
+	case MSG_LOOKED:
+		sender_looked(s, &m->looked);
+		break;
 	default:
 		sender_fail(s, HAUL_UNSUPPORTED, NULL); /* BASIS: not offered in HELLO by this version */
 		break;
@@ -259,6 +268,7 @@ void sender_message(struct sender *s, const struct message *m)
 
 void sender_writable(struct sender *s)
 {
+	sender_erase_writable(s);
 	if (s->state != SENDER_RUNNING)
 		return;
 	sender_flush_failures(s);
@@ -329,9 +339,13 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	st = copy_sources(s, sources, count);
 	if (haul_failed(st))
 		goto free_digest;
+	st = sender_erase_open(s, fault);
+	if (haul_failed(st))
+		goto free_sources;
 	s->scan.main = cfg->mailbox;
 	s->scan.on_batch = sender_on_batch;
 	s->scan.owner = s;
+	s->scan.restores_aside = sender_is_move(s);
 	if (cfg->choice) {
 		st = choice_new(cfg->choice, &s->choice, fault);
 		if (haul_failed(st))
@@ -347,6 +361,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	return HAUL_OK;
 
 free_sources:
+	move_eraser_free(s->erase.eraser);
 	choice_free(s->choice);
 	free(s->sources);
 free_digest:
@@ -372,6 +387,7 @@ void sender_free(struct sender *s)
 	index_map_close(&s->window);
 	block_queue_close(&s->queue);
 	job_digest_free(s->digest);
+	move_eraser_free(s->erase.eraser);
 	choice_free(s->choice);
 	free(s->sources);
 	free(s);
@@ -416,7 +432,7 @@ const struct job_totals *sender_totals(const struct sender *s)
 
 const char *sender_describe(const struct sender *s, char *ret_text, size_t cap)
 {
-	static const char *const names[] = { "running", "closing", "agreeing", "stopping", "ended" };
+	static const char *const names[] = { "running", "closing", "agreeing", "erasing", "stopping", "ended" };
 
 	(void)snprintf(ret_text, cap, "sender %s: %zu entries without result, %u files open, %u of %u lanes joined",
 		       names[s->state], s->window.count, s->open_files, s->lanes.joined, s->lanes.count);

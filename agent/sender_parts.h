@@ -1,10 +1,11 @@
 /* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c, sender_owed.c,
- * sender_have.c and sender_result.c. Main loop only. */
+ * sender_have.c, sender_result.c and sender_erase.c. Main loop only. */
 #ifndef HAUL_AGENT_SENDER_PARTS_H
 #define HAUL_AGENT_SENDER_PARTS_H
 
 #include "agent/choice.h"
 #include "agent/index_map.h"
+#include "agent/move_eraser.h"
 #include "agent/sender.h"
 #include "agent/source_scan.h"
 #include "engine/entry_digest.h"
@@ -12,9 +13,10 @@
 
 /*
  *  RUNNING --every result in--> CLOSING --lanes ended--> AGREEING --roots equal, DONE both ways--> ENDED
+ *                                                            +--a move: ERASING, then AGREEING again
  *     +------- fault, stop --------+---------------------+--> STOPPING --all gone--> ENDED
  */
-enum sender_state { SENDER_RUNNING, SENDER_CLOSING, SENDER_AGREEING, SENDER_STOPPING, SENDER_ENDED };
+enum sender_state { SENDER_RUNNING, SENDER_CLOSING, SENDER_AGREEING, SENDER_ERASING, SENDER_STOPPING, SENDER_ENDED };
 
 /* Leaves that left over a lane in one frame, and are not acknowledged. */
 struct send_owed {
@@ -116,6 +118,15 @@ struct sender {
 	bool own_end_sent, peer_end_seen, done_sent;
 	struct msg_job_end peer_end;
 	struct mail farewell;
+	struct sender_erase {
+		struct move_eraser *eraser; /* owned; NULL: no move */
+		bool has_started;
+		struct move_batch *batch; /* with us; NULL: with the eraser */
+		bool is_asked;            /* its LOOK is out */
+		size_t kept_told;         /* of the batch, with MOVED */
+		bool moved_is_told;
+		uint64_t leaves; /* read once more */
+	} erase;
 };
 
 /* sender.c */
@@ -153,6 +164,16 @@ void sender_lane_vacant(struct sender *s, unsigned lane); /* what it owes goes o
 
 /* sender_have.c */
 void sender_have(struct sender *s, const struct msg_digests *m);
+
+/* sender_erase.c */
+bool sender_is_move(const struct sender *s);
+haul_status sender_erase_open(struct sender *s, struct haul_fault *fault);
+void sender_erase_note(struct sender *s, const struct send_entry *e, const struct entry_result *r);
+void sender_erase_start(struct sender *s); /* both ends have agreed */
+void sender_erase_writable(struct sender *s);
+void sender_looked(struct sender *s, const struct msg_looked *m);
+/* The job stops: whether nothing is aside any more; else sender_maybe_farewell() comes when it is so. */
+bool sender_erase_is_over(struct sender *s);
 
 /* sender_result.c */
 void sender_results(struct sender *s, const struct msg_result *m);

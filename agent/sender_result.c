@@ -122,6 +122,7 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 		s->had_leaves -= leaf_count(e->facts.size);
 	sender_entry_closed(s, e);
 	sender_owes_no_more(s, e);
+	sender_erase_note(s, e, r);
 	tell(s, e, r);
 	send_entry_free(e);
 	return HAUL_OK;

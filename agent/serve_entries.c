@@ -5,6 +5,7 @@
 #include "agent/serve_entries.h"
 
 #include "certs/rights.h"
+#include "engine/aside.h"
 #include "engine/beneath.h"
 
 #include <fcntl.h>
@@ -46,6 +47,9 @@ static void look_up(const struct serve_offer *o, int root_fd, const char *path, 
 		return;
 	}
 	st = beneath_stat(root_fd, path, &facts);
+	/* A move out of here that died may have it aside: whoever may go on with that sees it where it belongs. */
+	if (st.code == HAUL_CODE_NOT_FOUND && o->rights & RIGHT_DELETE && aside_restore_beside(root_fd, path))
+		st = beneath_stat(root_fd, path, &facts);
 	if (haul_failed(st)) {
 		ret_found->state = state_of(st);
 		return;

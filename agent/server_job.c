@@ -23,6 +23,7 @@ enum {
 };
 
 static void session_stop_job_for(struct server_session *s, const struct haul_fault *fault);
+static void start_opening(struct server_session *s);
 
 static void free_source(struct scan_source *s, int share_fd)
 {
@@ -118,9 +119,17 @@ static uint64_t rights_needed(const struct msg_job *m)
 {
 	if (m->verb == JOB_PROBE && !(m->flags & JOB_TO_DISK))
 		return 0; /* any right on the share: nothing of it is touched */
+	if (m->direction == JOB_PULL && m->flags & JOB_MOVE)
+		return RIGHT_LIST | RIGHT_READ | RIGHT_DELETE;
 	if (m->direction == JOB_PULL || m->verb == JOB_VERIFY)
 		return RIGHT_LIST | RIGHT_READ;
 	return RIGHT_CREATE | (m->delete_rule ? RIGHT_LIST | RIGHT_DELETE : 0);
+}
+
+/* Those that the job makes use of. */
+static uint64_t rights_used(const struct msg_job *m, uint64_t rights)
+{
+	return m->flags & JOB_NO_REPLACE ? rights & ~RIGHT_OVERWRITE : rights;
 }
 
 /* The one to name: reading before listing, because that is what was asked for. */
@@ -340,19 +349,24 @@ static unsigned place_in_queue(struct server *server, const struct server_sessio
 	return place;
 }
 
-static void admit_or_queue(struct server_session *s)
+static void wait_in_queue(struct server_session *s)
 {
 	struct message m = { .type = MSG_BUSY };
 	struct haul_fault fault = { 0 };
 
-	if (!session_has_predecessor(s) && !has_its_share(s) && session_admit(s)) {
-		run_job(s);
-		return;
-	}
 	s->state = SESSION_QUEUED;
 	m.busy.place = place_in_queue(s->server, s);
 	if (haul_failed(control_link_send(s->control, &m, &fault)))
 		session_refuse_status(s, fault.status, fault.text);
+}
+
+static void admit_or_queue(struct server_session *s)
+{
+	if (!session_has_predecessor(s) && !has_its_share(s) && session_admit(s)) {
+		run_job(s);
+		return;
+	}
+	wait_in_queue(s);
 }
 
 void server_admit_next(struct server *server)
@@ -362,6 +376,10 @@ void server_admit_next(struct server *server)
 
 		if (s->state != SESSION_QUEUED || s->said_error || session_has_predecessor(s) || has_its_share(s))
 			continue;
+		if (!s->job->is_opened) {
+			start_opening(s);
+			continue;
+		}
 		if (!session_admit(s))
 			return;
 		run_job(s);
@@ -422,6 +440,7 @@ static void on_opened(uv_work_t *work, int status)
 	struct server_session *s = work->data;
 
 	(void)status;
+	s->job->is_opened = true;
 	session_opened(s);
 	if (s->state != SESSION_OPENING)
 		return;
@@ -446,6 +465,17 @@ static bool join_quota(struct server_session *s, const struct peer *peer)
 	return j->quota != NULL;
 }
 
+static void start_opening(struct server_session *s)
+{
+	s->pool.data = s;
+	if (uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
+		session_refuse_status(s, HAUL_NO_MEMORY, "");
+		return;
+	}
+	s->in_pool = true;
+	s->state = SESSION_OPENING;
+}
+
 void session_start_job(struct server_session *s, const struct msg_job *m)
 {
 	const struct peer *peer = session_peer(s);
@@ -466,7 +496,7 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		session_missing_right(s, m->share, first_missing(missing), rights);
 		return;
 	}
-	s->job = job_new(m, share, rights);
+	s->job = job_new(m, share, rights_used(m, rights));
 	if (s->job) {
 		s->job->choice = s->choice;
 		s->job->choice_flags = s->choice_flags;
@@ -474,14 +504,16 @@ void session_start_job(struct server_session *s, const struct msg_job *m)
 		s->job->book = &s->server->book;
 		s->job->peer_cores = control_peer_hello(control_link_session(s->control))->cores;
 	}
-	s->pool.data = s;
-	if (!s->job || !join_quota(s, peer) || uv_queue_work(s->server->loop, &s->pool, open_in_pool, on_opened)) {
+	if (!s->job || !join_quota(s, peer)) {
 		session_refuse_status(s, HAUL_NO_MEMORY, "");
 		return;
 	}
-	s->in_pool = true;
-	s->state = SESSION_OPENING;
 	session_take_over(s);
+	/* What a move has put aside is back only when its first attempt is gone. */
+	if (m->flags & JOB_MOVE && session_has_predecessor(s))
+		wait_in_queue(s);
+	else
+		start_opening(s);
 }
 
 void session_job_message(struct server_session *s, const struct message *m)
@@ -526,10 +558,10 @@ void session_recheck_rights(struct server_session *s)
 	rights = shares_find(&s->server->shares, j->share, strlen(j->share))
 		     ? peer_rights_on(peer, j->share, strlen(j->share))
 		     : 0;
-	j->rights = rights;
+	j->rights = rights_used(&j->m, rights);
 	missing = rights ? rights_needed(&j->m) & ~rights : rights_needed(&j->m) | RIGHT_LIST;
 	if (j->receiver)
-		receiver_set_rights(j->receiver, rights);
+		receiver_set_rights(j->receiver, j->rights);
 	if (!missing)
 		return;
 	session_missing_right(s, j->m.share, first_missing(missing), rights);

@@ -8,6 +8,7 @@
 
 #include "agent/quota.h"
 #include "agent/serve_ask.h"
+#include "engine/aside.h"
 #include "engine/beneath.h"
 #include "engine/file_system_id.h"
 #include "engine/room.h"
@@ -57,6 +58,7 @@ static void open_root(struct session_job *j)
 static haul_status open_source(struct session_job *j, const struct job_source *spec, struct scan_source *ret_source)
 {
 	bool follow_all = j->m.flags & JOB_FOLLOW_LINKS;
+	bool is_move = j->m.flags & JOB_MOVE && !(j->m.flags & JOB_DRY_RUN);
 	struct scan_source s = { .root_fd = j->share_fd, .path = strdup(spec->path.at) };
 	struct entry_facts facts;
 	haul_status st = HAUL_OK;
@@ -75,6 +77,10 @@ static haul_status open_source(struct session_job *j, const struct job_source *s
 			s.root_fd = j->share_fd;
 	} else if (haul_ok(st)) {
 		st = beneath_stat(j->share_fd, s.path, &facts);
+		if (is_move && st.code == HAUL_CODE_NOT_FOUND) {
+			(void)aside_restore_beside(j->share_fd, s.path);
+			st = HAUL_OK; /* the scan tells what is gone: an attempt before may have moved it */
+		}
 	}
 	if (haul_ok(st)) {
 		*ret_source = s;

@@ -44,6 +44,7 @@ struct session_job {
 	struct scan_source *sources; /* path and landing owned; root_fd = share_fd or a followed target's own */
 	size_t source_count;
 	bool root_existed;
+	bool is_opened;          /* or has failed to be */
 	haul_status status;      /* of opening */
 	struct haul_fault fault; /* words of its own, or none */
 	struct text bad_path;    /* what could not be opened; points into the strings above */

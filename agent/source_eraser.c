@@ -1,32 +1,26 @@
 /*
- * Notes: a header, the two paths with their NULs, and the length of all that once more, so that they can be read
- * backwards. Forwards everything but directories goes; backwards the directories, children before parents.
+ * The notes twice, in the order in which their entries landed: first everything but directories goes, then the
+ * directories. One lands after all that is in it, so children come before parents.
  */
 #include "agent/source_eraser.h"
 
 #include "agent/eraser_entry.h"
+#include "agent/note_file.h"
 #include "engine/beneath.h"
-#include "engine/scratch_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 struct note {
 	struct entry_facts facts, landing;
 	bool is_new;
-	uint32_t source, source_bytes, landing_bytes; /* of the paths, with their NULs */
-	uint32_t all_bytes;                           /* of the whole note, the trailer too */
+	uint32_t source;
 };
 
 struct eraser {
-	FILE *notes;   /* owned; the scratch file */
-	int64_t began; /* s since 1970: before anything was scanned */
-	bool is_bad;   /* a note could not be written */
+	struct note_file *notes; /* owned */
+	int64_t began;           /* s since 1970: before anything was scanned */
 };
 
 struct run {
@@ -37,8 +31,6 @@ struct run {
 	struct eraser_totals *totals;
 	struct parent_cache parents;
 	bool is_dirty; /* something was deleted in the cached parent */
-	char *paths;   /* owned; of the note in hand */
-	size_t paths_cap;
 	haul_status synced;
 	struct eraser_proofs proofs;
 };
@@ -46,18 +38,13 @@ struct run {
 haul_status eraser_new(const char *scratch_dir, struct eraser **ret_eraser, struct haul_fault *fault)
 {
 	struct eraser *e = calloc(1, sizeof(*e));
-	int fd;
+	haul_status st;
 
 	if (!e)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a move");
 	e->began = time(NULL);
-	fd = scratch_file_open(AT_FDCWD, scratch_dir);
-	e->notes = fd < 0 ? NULL : fdopen(fd, "w+");
-	if (!e->notes) {
-		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for a move");
-
-		if (fd >= 0)
-			(void)close(fd);
+	st = note_file_new(scratch_dir, &e->notes, fault);
+	if (haul_failed(st)) {
 		free(e);
 		return st;
 	}
@@ -69,74 +56,35 @@ void eraser_free(struct eraser *e)
 {
 	if (!e)
 		return;
-	(void)fclose(e->notes);
+	note_file_free(e->notes);
 	free(e);
-}
-
-static uint32_t note_bytes(const struct note *n)
-{
-	return (uint32_t)sizeof(*n) + n->source_bytes + n->landing_bytes + (uint32_t)sizeof(n->all_bytes);
 }
 
 void eraser_note(struct eraser *e, const struct eraser_entry *entry)
 {
-	struct note n = { .facts = entry->facts,
-			  .landing = entry->landing,
-			  .is_new = entry->is_new,
-			  .source = entry->source,
-			  .source_bytes = (uint32_t)strlen(entry->source_path) + 1,
-			  .landing_bytes = (uint32_t)strlen(entry->landing_path) + 1 };
+	const struct note n = {
+		.facts = entry->facts, .landing = entry->landing, .is_new = entry->is_new, .source = entry->source
+	};
 
-	n.all_bytes = note_bytes(&n);
-	if (fwrite(&n, sizeof(n), 1, e->notes) != 1 || fwrite(entry->source_path, n.source_bytes, 1, e->notes) != 1 ||
-	    fwrite(entry->landing_path, n.landing_bytes, 1, e->notes) != 1 ||
-	    fwrite(&n.all_bytes, sizeof(n.all_bytes), 1, e->notes) != 1)
-		e->is_bad = true;
+	(void)note_file_add(e->notes, &n, sizeof(n), entry->source_path, entry->landing_path);
 }
 
-static bool make_room(struct run *r, size_t need)
-{
-	char *paths;
-
-	if (need <= r->paths_cap)
-		return true;
-	paths = realloc(r->paths, need);
-	if (!paths)
-		return false;
-	r->paths = paths;
-	r->paths_cap = need;
-	return true;
-}
-
-/* Read the note that begins at `at`; *ret_entry points into r->paths. */
-static bool read_note(struct run *r, off_t at, struct eraser_entry *ret_entry, uint32_t *ret_bytes)
+/* Read the note that begins at `at`; what *ret_entry points to is valid until the next one is read. */
+static bool read_note(struct run *r, off_t at, struct eraser_entry *ret_entry, off_t *ret_next)
 {
 	struct note n;
+	const char *source_path, *landing_path;
 
-	if (fseeko(r->e->notes, at, SEEK_SET) || fread(&n, sizeof(n), 1, r->e->notes) != 1 ||
-	    n.source >= r->source_count || n.all_bytes != note_bytes(&n) ||
-	    !make_room(r, (size_t)n.source_bytes + n.landing_bytes) ||
-	    fread(r->paths, (size_t)n.source_bytes + n.landing_bytes, 1, r->e->notes) != 1)
+	if (haul_failed(note_file_read(r->e->notes, at, &n, sizeof(n), &source_path, &landing_path, ret_next)) ||
+	    n.source >= r->source_count)
 		return false;
 	*ret_entry = (struct eraser_entry){ .source = n.source,
-					    .source_path = r->paths,
-					    .landing_path = r->paths + n.source_bytes,
+					    .source_path = source_path,
+					    .landing_path = landing_path,
 					    .facts = n.facts,
 					    .landing = n.landing,
 					    .is_new = n.is_new };
-	*ret_bytes = n.all_bytes;
 	return true;
-}
-
-/* Where the note that ends at `end` begins; -1: it cannot be read. */
-static off_t note_before(struct run *r, off_t end)
-{
-	uint32_t bytes;
-
-	if (fseeko(r->e->notes, end - (off_t)sizeof(bytes), SEEK_SET) ||
-	    fread(&bytes, sizeof(bytes), 1, r->e->notes) != 1 || bytes == 0 || (off_t)bytes > end)
-		return -1;
-	return end - (off_t)bytes;
 }
 
 static void keep(struct run *r, const struct eraser_entry *e, const struct haul_fault *fault)
@@ -239,37 +187,19 @@ static bool is_stopped(const _Atomic bool *stop)
 	return stop && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
-/* Files and links in the order in which they landed. False: not all notes could be read; what they name stays. */
-static bool run_forwards(struct run *r, off_t end)
+/* False: not all notes could be read; what they name stays. */
+static bool run_through(struct run *r, off_t end, bool wants_directories)
 {
 	bool is_whole = true;
 	struct eraser_entry e;
-	uint32_t bytes = 0;
 
-	for (off_t at = 0; at < end && !is_stopped(r->proofs.stop); at += (off_t)bytes) {
-		is_whole = read_note(r, at, &e, &bytes);
+	for (off_t at = 0; at < end && !is_stopped(r->proofs.stop);) {
+		is_whole = read_note(r, at, &e, &at);
 		if (!is_whole)
 			break;
-		if (e.facts.kind != ENTRY_DIRECTORY)
+		if (!wants_directories && e.facts.kind != ENTRY_DIRECTORY)
 			erase(r, &e);
-	}
-	sync_parent(r);
-	return is_whole;
-}
-
-/* Directories after what is in them. */
-static bool run_backwards(struct run *r, off_t end)
-{
-	bool is_whole = true;
-	struct eraser_entry e;
-	uint32_t bytes;
-
-	for (off_t at = end; at > 0 && !is_stopped(r->proofs.stop);) {
-		at = note_before(r, at);
-		is_whole = at >= 0 && read_note(r, at, &e, &bytes);
-		if (!is_whole)
-			break;
-		if (e.facts.kind == ENTRY_DIRECTORY)
+		if (wants_directories && e.facts.kind == ENTRY_DIRECTORY)
 			erase_directory(r, &e);
 	}
 	sync_parent(r);
@@ -291,11 +221,10 @@ haul_status eraser_run(struct eraser *e, const struct scan_source *sources, size
 	off_t end;
 
 	*ret_totals = (struct eraser_totals){ 0 };
-	if (e->is_bad || fflush(e->notes) || fseeko(e->notes, 0, SEEK_END) || (end = ftello(e->notes)) < 0)
+	if (haul_failed(note_file_end(e->notes, &end)))
 		return haul_fault_set(fault, HAUL_IO, "the notes of what has landed could not be written: all stays");
-	is_whole = run_forwards(&r, end) && run_backwards(&r, end);
+	is_whole = run_through(&r, end, false) && run_through(&r, end, true);
 	parent_cache_close(&r.parents);
-	free(r.paths);
 	if (is_stopped(stop))
 		return HAUL_CANCELLED;
 	if (haul_failed(r.synced))

@@ -148,6 +148,8 @@ haul_status source_scan_start(struct source_scan *s, const struct scan_source *s
 		return st;
 	scan_read_attributes(s->scan, attribute_kinds);
 	scan_choose(s->scan, &s->choice);
+	if (s->restores_aside)
+		scan_restore_aside(s->scan);
 	st = worker_start(&s->worker, "haul-scan", NULL, s, fault);
 	if (haul_failed(st)) {
 		scan_free(s->scan);

@@ -342,6 +342,7 @@ void transfer_dial(struct transfer *t, uint32_t most_ms)
 
 static void start(struct transfer *t)
 {
+	transfer_restore_aside(t);
 	if (!transfer_look_local(t)) {
 		transfer_leave(t);
 		return;
@@ -363,6 +364,7 @@ static void free_sources(struct transfer *t)
 	}
 	free(t->scan_sources);
 	free(t->scan_places);
+	free(t->move_tops);
 	free(t->sources);
 	free((void *)t->source_specs);
 }

@@ -50,10 +50,10 @@ struct transfer_request {
 	bool no_owners;     /* --no-owner */
 	bool numeric_ids;   /* --numeric-ids */
 	bool restart;       /* --restart: what an earlier run has left of a file is dropped */
-	/* Local only: what is proven and durable at the destination goes at the source, after the job's good end. The
-	 * caller asks for checksum and TRANSFER_PROOF_TRANSFER with it. */
+	/* What is proven and durable at the destination goes at the source, after the job's good end. The caller asks
+	 * for checksum and TRANSFER_PROOF_TRANSFER with it. */
 	bool is_move;
-	bool no_replace;           /* local only: an existing file with other content stays, the source's is named */
+	bool no_replace;           /* an existing file with other content stays, the source's is named */
 	bool is_several;           /* more sources were named than are given here */
 	enum transfer_proof proof; /* --verify */
 	unsigned lanes;            /* 0: chosen */

@@ -32,7 +32,7 @@ bool transfer_is_lost(const struct transfer *t, haul_status st)
 static uint64_t position(const struct job_totals *all)
 {
 	return all->bytes_skipped + all->bytes_sent + all->bytes_resumed + all->leaves_moved + all->proven +
-	       all->unchanged + all->failed;
+	       all->unchanged + all->failed + all->moved.entries;
 }
 
 static uint64_t left_ms(const struct transfer *t, uint64_t now)
@@ -92,6 +92,10 @@ static void drop_attempt(struct transfer *t)
 	a->files_sent += all->files_sent;
 	a->bytes_sent += all->bytes_sent;
 	keep_most(&a->most, all);
+	a->had_agreed = a->had_agreed || (all->has_agreed && transfer_is_far_move(t));
+	a->moved.files += all->moved.files;
+	a->moved.entries += all->moved.entries;
+	a->moved.bytes += all->moved.bytes;
 	sender_free(t->sender);
 	receiver_free(t->receiver);
 	lanes_ahead_free(t->ahead);
@@ -239,6 +243,7 @@ void transfer_sum(const struct transfer *t, struct job_totals *ret)
 	*ret = *transfer_totals(t);
 	if (a->count && !ret->has_root)
 		keep_most(ret, &a->most);
+	transfer_add_moved(t, ret);
 	/*
 	 * A source that was changed meanwhile was sent twice, and is one file. One that was sent and whose result never
 	 * came has not arrived.

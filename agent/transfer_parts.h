@@ -2,7 +2,8 @@
  * Inside of a transfer: transfer.c (life, signals, timer), transfer_look.c (what the places are), transfer_start.c
  * (landing, JOB, the end of the job it runs), transfer_again.c (a lost connection), transfer_once.c (the same copy
  * twice), transfer_lanes.c (how many lanes), transfer_tell.c (entries, problems), transfer_report.c (the report),
- * transfer_local.c (both ends here), transfer_self.c (a copy into itself is refused). One thread.
+ * transfer_local.c (both ends here), transfer_move.c (a move between machines), transfer_self.c (a copy into itself is
+ * refused). One thread.
  */
 #ifndef HAUL_AGENT_TRANSFER_PARTS_H
 #define HAUL_AGENT_TRANSFER_PARTS_H
@@ -62,6 +63,10 @@ struct transfer_again {
 	struct backoff backoff;
 	uint64_t files_sent, bytes_sent; /* by the attempts that are over */
 	struct job_totals most;          /* the most that one of them saw: entries, files, bytes, files by outcome */
+	bool had_agreed;                 /* one had come so far that it deletes: a move */
+	struct {
+		uint64_t files, entries, bytes;
+	} moved; /* deleted by the attempts that are over */
 	struct told_set told;
 };
 
@@ -120,8 +125,9 @@ struct transfer {
 	/* the job */
 	struct scan_source *scan_sources; /* push; owned with their strings and handles */
 	size_t scan_source_count;
-	size_t *scan_places; /* parallel to scan_sources: which of `sources` each is; owned */
-	int root_fd;         /* pull: destination directory */
+	size_t *scan_places;    /* parallel to scan_sources: which of `sources` each is; owned */
+	const char **move_tops; /* push, a move: parallel to scan_sources (move_eraser.h); owned, its texts are not */
+	int root_fd;            /* pull: destination directory */
 	struct block_budget budget;
 	struct rate_limit limit;
 	struct trace *trace;    /* NULL: off */
@@ -252,6 +258,18 @@ void transfer_mirror_setup(const struct transfer *t, struct receiver_mirror *ret
 void transfer_mirror_entry(struct transfer *t, const struct job_entry *e);
 void transfer_mirror_end(struct transfer *t); /* the job is over: refusals are told, deletions counted */
 
+/* transfer_move.c */
+bool transfer_is_far_move(const struct transfer *t);   /* to or from another machine */
+void transfer_restore_aside(const struct transfer *t); /* before the sources are looked at */
+/* False: a source is or holds a share of this home, or that cannot be found out: told. */
+bool transfer_guards_shares(struct transfer *t);
+haul_status transfer_choose_tops(struct transfer *t); /* the sources are open */
+void transfer_on_kept(void *ctx, const char *path, bool is_file, haul_status code, const char *text);
+/* Whether a source that is not there was moved by an attempt before this one. `path` as job_entry's. */
+bool transfer_was_moved(const struct transfer *t, const char *path, haul_status code);
+void transfer_add_moved(const struct transfer *t, struct job_totals *all);
+void transfer_check_moved(struct transfer *t); /* the job has ended well */
+
 /* transfer_self.c */
 /* Whether something would be copied onto itself, or into itself: told then. */
 bool transfer_is_onto_itself(struct transfer *t);
@@ -269,6 +287,8 @@ void transfer_lanes_report(struct transfer *t);
 void transfer_error(struct transfer *t, int exit_code, haul_status code, const char *text, const char *remedy);
 /* Something of a source, exit 3; `path` is its landing path. */
 void transfer_problem_at(struct transfer *t, haul_status code, const char *path, const char *text);
+/* Of an entry; not told again by an attempt that comes later. */
+void transfer_entry_error(struct transfer *t, const char *path, int exit_code, haul_status code, const char *text);
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy);
 void transfer_refused(struct transfer *t, const struct msg_error *e);
 /* The job is over: whether all of it found room at the destination. */

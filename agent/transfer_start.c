@@ -168,7 +168,9 @@ static uint32_t job_flags(const struct transfer *t)
 	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
 	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u) |
 	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u) | (req->no_owners ? JOB_NO_OWNERS : 0u) |
-	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u);
+	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u) |
+	       (transfer_is_far_move(t) ? JOB_MOVE : 0u) |
+	       (req->no_replace && t->is_push && !t->is_local ? JOB_NO_REPLACE : 0u);
 }
 
 /* Before JOB says how much may be deleted. */
@@ -258,7 +260,7 @@ void transfer_land(struct transfer *t)
 		return;
 	}
 	if (transfer_sync_is_refused(t) || suggested(t) || nothing_to_compare(t) ||
-	    (t->is_local && transfer_is_onto_itself(t)) || !transfer_once(t)) {
+	    (t->is_local && transfer_is_onto_itself(t)) || !transfer_guards_shares(t) || !transfer_once(t)) {
 		transfer_leave(t);
 		return;
 	}
@@ -341,7 +343,7 @@ haul_status transfer_open_sources(struct transfer *t)
 			transfer_error(t, t->source_count == 1 ? EXIT_CLASS_NO_SOURCE : EXIT_CLASS_ENTRIES, st,
 				       fault.text, NULL);
 	}
-	return t->scan_source_count ? HAUL_OK : HAUL_CANCELLED;
+	return t->scan_source_count ? transfer_choose_tops(t) : HAUL_CANCELLED;
 }
 
 static haul_status make_path(const char *path, struct haul_fault *fault)
@@ -398,6 +400,8 @@ static void on_job_end(void *ctx, haul_status st, const struct haul_fault *fault
 	if (haul_failed(st) && !t->was_refused && !t->report->signal_number)
 		transfer_fault(t, st, fault, NULL);
 	t->report->is_durable = haul_ok(st) && transfer_totals(t)->is_durable;
+	if (haul_ok(st))
+		transfer_check_moved(t);
 	transfer_tell_lack(t);
 	transfer_mirror_end(t);
 	if (haul_ok(st))
@@ -450,8 +454,10 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 			  .address = t->address,
 			  .connect_timeout_ms = t->req->connect_timeout_ms },
 		.scratch_dir = t->home->state_dir,
+		.move_tops = t->move_tops,
 		.cb = { .on_entry = transfer_on_entry,
 			.on_problem = transfer_on_problem,
+			.on_kept = transfer_on_kept,
 			.on_explain = on_explain,
 			.on_lane_lost = transfer_on_lane_lost,
 			.on_lane_vacant = transfer_on_lane_vacant,
@@ -465,19 +471,21 @@ void transfer_fill_config(struct transfer *t, const struct msg_accept *m, struct
 
 static haul_status make_end(struct transfer *t, const struct msg_accept *m, struct haul_fault *fault)
 {
-	struct receiver_config cfg = { .rights = UINT64_MAX, .owner = OWNER_NONE, .umask = UINT32_MAX };
+	uint64_t rights = t->req->no_replace ? UINT64_MAX & ~RIGHT_OVERWRITE : UINT64_MAX;
+	struct receiver_config cfg = { .rights = rights, .owner = OWNER_NONE, .umask = UINT32_MAX };
 	haul_status st;
 
 	cfg.peer_id = t->device_id;
 	if (!t->is_push)
 		transfer_mirror_source(t, m->source_fs);
 	transfer_mirror_setup(t, &cfg.mirror);
-	transfer_fill_config(t, m, &cfg.job);
 	if (t->is_push) {
 		st = t->scan_sources ? HAUL_OK : transfer_open_sources(t);
+		transfer_fill_config(t, m, &cfg.job);
 		return haul_failed(st) ? st
 				       : sender_new(&cfg.job, t->scan_sources, t->scan_source_count, &t->sender, fault);
 	}
+	transfer_fill_config(t, m, &cfg.job);
 	st = transfer_open_destination(t, fault);
 	cfg.root_fd = cfg.private_fd = t->root_fd;
 	return haul_failed(st) ? st : receiver_new(&cfg, &t->receiver, fault);

@@ -116,6 +116,15 @@ void transfer_problem_at(struct transfer *t, haul_status code, const char *path,
 	tell(t, &p);
 }
 
+void transfer_entry_error(struct transfer *t, const char *path, int exit_code, haul_status code, const char *text)
+{
+	const struct transfer_problem p = {
+		.code = code.code, .exit_code = exit_code, .side = "source", .path = path, .text = text
+	};
+
+	tell(t, &p);
+}
+
 /* What ended the job or the way to it. */
 void transfer_fault(struct transfer *t, haul_status st, const struct haul_fault *fault, const char *remedy)
 {
@@ -207,13 +216,27 @@ static void count_special(struct transfer *t, enum entry_kind kind)
 	t->report->specials[kind == ENTRY_FIFO ? 0 : kind == ENTRY_SOCKET ? 1 : 2]++;
 }
 
+/* Whether the peer does not let us see what is in a file there, so that a move cannot tell whether it is the same. */
+static bool is_unseen(const struct transfer *t, const struct job_entry *e)
+{
+	return transfer_is_far_move(t) && t->is_push && !(e->changes & (CHANGE_CREATED | CHANGE_SIZE | CHANGE_KIND)) &&
+	       ~t->rights & (RIGHT_LIST | RIGHT_READ);
+}
+
+static uint64_t missing_right(const struct transfer *t, const struct job_entry *e)
+{
+	if (is_unseen(t, e))
+		return t->rights & RIGHT_READ ? RIGHT_LIST : RIGHT_READ;
+	return e->changes & CHANGE_CREATED ? RIGHT_CREATE : RIGHT_OVERWRITE;
+}
+
 /* The receiving side misses a right: which, and on whose machine it is given. */
 static void explain_right(const struct transfer *t, const struct job_entry *e, struct peer_error *ret_words)
 {
 	const struct msg_hello *hello = control_peer_hello(control_link_session(t->link));
 	struct msg_error why = { .code = HAUL_CODE_NO_RIGHT,
 				 .share = { t->remote->share, strlen(t->remote->share) },
-				 .missing_right = e->changes & CHANGE_CREATED ? RIGHT_CREATE : RIGHT_OVERWRITE,
+				 .missing_right = missing_right(t, e),
 				 .held_rights = t->rights };
 
 	if (hello)
@@ -263,6 +286,12 @@ static void tell_clash(struct transfer *t, const struct job_entry *e)
 	tell(t, &p);
 }
 
+/* Nothing is to be replaced, and there is something else. */
+static bool is_taken(const struct transfer *t, const struct job_entry *e)
+{
+	return t->req->no_replace && !(e->changes & CHANGE_CREATED) && !is_unseen(t, e);
+}
+
 static void tell_failed(struct transfer *t, const struct job_entry *e)
 {
 	bool at_source = e->failed_here == t->is_push;
@@ -275,6 +304,8 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 				      .path = e->path,
 				      .text = text };
 
+	if (transfer_was_moved(t, e->path, code))
+		return;
 	if (at_source && code.code == HAUL_CODE_EXISTS) {
 		tell_clash(t, e);
 		return;
@@ -282,9 +313,10 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 	shown_at(t, e, at_source, shown, sizeof(shown));
 	if (at_source && code.code == HAUL_CODE_NOT_FOUND)
 		p.exit_code = EXIT_CLASS_CHANGED;
-	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && t->is_local) {
+	if (!at_source && code.code == HAUL_CODE_NO_RIGHT && (t->is_local || is_taken(t, e))) {
 		(void)snprintf(text, sizeof(text), "%s: the name is taken, by other content", shown);
-	} else if (!at_source && code.code == HAUL_CODE_NO_RIGHT) {
+	} else if (!at_source &&
+		   (code.code == HAUL_CODE_NO_RIGHT || (code.code == HAUL_CODE_EXISTS && is_unseen(t, e)))) {
 		explain_right(t, e, &words);
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, words.text);
 		p.remedy = t->no_right_count++ ? NULL : words.remedy;

@@ -187,6 +187,22 @@ static haul_status deletion_option(const struct invocation *inv, struct transfer
 	return HAUL_OK;
 }
 
+/* Whatever else is asked for: what goes has been compared by its content. */
+static haul_status move_options(const struct invocation *inv, struct transfer_request *t, struct problem *problem)
+{
+	const char *rule = invocation_value(inv, OPT_ON_CONFLICT);
+
+	if (inv->verb->verb != VERB_MOVE)
+		return HAUL_OK;
+	if (rule && !strcmp(rule, "number"))
+		return problem_usage(problem, "Leave it out, or use --on-conflict=replace",
+				     "--on-conflict=number between machines is not in this version");
+	t->is_move = t->checksum = true;
+	t->no_replace = !rule || strcmp(rule, "replace") != 0;
+	t->proof = TRANSFER_PROOF_TRANSFER;
+	return HAUL_OK;
+}
+
 static haul_status fill(struct copy_request *r, const struct invocation *inv, struct problem *problem)
 {
 	struct transfer_request *t = &r->transfer;
@@ -213,6 +229,8 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 			  invocation_has(inv, OPT_ITEMIZE) || invocation_has(inv, OPT_JSON);
 	t->want_explain = invocation_has(inv, OPT_EXPLAIN);
 	st = copy_request_tuning(inv, t, problem);
+	if (haul_ok(st))
+		st = move_options(inv, t, problem);
 	if (haul_ok(st))
 		st = device_choice(inv, t, problem);
 	if (haul_ok(st))

@@ -31,9 +31,9 @@ HAUL_MUST_USE haul_status copy_request_tuning(const struct invocation *inv, stru
 					      struct problem *problem);
 
 /*
- * For copy and verify. `inv` is held. HAUL_USAGE: a value out of bounds, an impossible place, both sides remote,
- * sources of several peers or of a peer and this machine, --as with several sources or with contents. On failure there
- * is nothing to close.
+ * For copy and verify, and for a move between machines. `inv` is held. HAUL_USAGE: a value out of bounds, an impossible
+ * place, both sides remote, sources of several peers or of a peer and this machine, --as with several sources or with
+ * contents. On failure there is nothing to close.
  */
 HAUL_MUST_USE haul_status copy_request_open(struct copy_request *ret, const struct invocation *inv,
 					    struct problem *problem);

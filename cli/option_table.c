@@ -11,8 +11,8 @@
 #define SYNC VERB_SYNC
 #define MOVE VERB_MOVE
 #define BOTH (VERB_COPY | VERB_SYNC | VERB_VERIFY)
-#define TUNE (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_DIAGNOSE)
-#define NET (VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_LIST | VERB_DIAGNOSE)
+#define TUNE (VERB_MOVE | VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_DIAGNOSE)
+#define NET (VERB_MOVE | VERB_COPY | VERB_SYNC | VERB_VERIFY | VERB_LIST | VERB_DIAGNOSE)
 #define ANY (~0U)
 #define LATER(long_name)                                                                                               \
 	{                                                                                                              \
@@ -69,7 +69,7 @@ static const struct option_def options[] = {
 	{ OPT_EXACT, "exact", .verbs = VERB_VERIFY, .help = "other metadata and what only DST has also make exit 4" },
 	{ OPT_NO_SYNC, "no-sync", .verbs = VERB_COPY, .is_flag_only = true,
 	  .help = "do not wait until the files are durable" },
-	{ OPT_RESTART, "restart", .verbs = COPY, .is_flag_only = true,
+	{ OPT_RESTART, "restart", .verbs = COPY | MOVE, .is_flag_only = true,
 	  .help = "begin files anew that an earlier run left unfinished" },
 	{ OPT_NO_OWNER, "no-owner", .verbs = BOTH, .help = "leave owner and group to whoever receives" },
 	{ OPT_NUMERIC_IDS, "numeric-ids", .verbs = BOTH, .help = "owners by their numbers, not by name" },
@@ -90,14 +90,14 @@ static const struct option_def options[] = {
 	  .help = "bytes per block: 1M, 2M, 4M, 8M or 16M" },
 	{ OPT_DIRECT, "direct", .value = VALUE_WORD, .verbs = TUNE, .words = "auto|always|never",
 	  .help = "disk access past the page cache" },
-	{ OPT_DEVICE, "device", .value = VALUE_TEXT, .verbs = BOTH, .hint = "[END:]KIND",
+	{ OPT_DEVICE, "device", .value = VALUE_TEXT, .verbs = BOTH | MOVE, .hint = "[END:]KIND",
 	  .help = "what source and destination lie on" },
 	{ OPT_CONNECT_TIMEOUT, "connect-timeout", .value = VALUE_TEXT, .verbs = NET, .hint = "S",
 	  .help = "give up when nobody answers (10)" },
-	{ OPT_TIMEOUT, "timeout", .value = VALUE_TEXT, .verbs = BOTH, .hint = "S",
+	{ OPT_TIMEOUT, "timeout", .value = VALUE_TEXT, .verbs = BOTH | MOVE, .hint = "S",
 	  .help = "give up when nothing new comes for so long (300)" },
 	{ OPT_ITEMIZE, "itemize-changes", 'i', .verbs = COPY, .help = "one line per change on stdout" },
-	{ OPT_EXPLAIN, "explain", .verbs = BOTH, .help = "say what was chosen and why" },
+	{ OPT_EXPLAIN, "explain", .verbs = BOTH | MOVE, .help = "say what was chosen and why" },
 	{ OPT_MAX_DELETE, "max-delete", .value = VALUE_TEXT, .verbs = SYNC, .is_flag_only = true, .hint = "N|N%|none",
 	  .help = "refuse to delete more than this" },
 	{ OPT_NEST, "nest", .verbs = SYNC, .is_flag_only = true,
@@ -108,9 +108,9 @@ static const struct option_def options[] = {
 	  .help = "go on beyond 1,000 entries without asking" },
 	{ OPT_TRACE, "trace", .value = VALUE_TEXT, .verbs = TUNE, .hint = "FILE",
 	  .help = "write a line of JSON per block and stage" },
-	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH | VERB_REMOVE, .words = "auto|always|never",
-	  .help = "progress on stderr (auto: on a terminal)" },
-	{ OPT_FAILED_TO, "failed-to", .value = VALUE_TEXT, .verbs = BOTH, .hint = "FILE",
+	{ OPT_PROGRESS, "progress", .value = VALUE_WORD, .verbs = BOTH | MOVE | VERB_REMOVE,
+	  .words = "auto|always|never", .help = "progress on stderr (auto: on a terminal)" },
+	{ OPT_FAILED_TO, "failed-to", .value = VALUE_TEXT, .verbs = BOTH | MOVE, .hint = "FILE",
 	  .help = "paths of failed entries, each ended by NUL" },
 	{ OPT_NAME, "name", .value = VALUE_TEXT, .verbs = VERB_PEER, .is_flag_only = true, .hint = "NAME",
 	  .help = "what the peer is called here" },

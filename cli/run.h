@@ -9,7 +9,7 @@
 
 #include "agent/home.h"
 
-int run_transfer(const struct invocation *inv, struct console *c); /* copy and verify */
+int run_transfer(const struct invocation *inv, struct console *c); /* copy, verify, move between machines */
 int run_move(const struct invocation *inv, struct console *c);
 int run_remove(const struct invocation *inv, struct console *c);
 int run_list(const struct invocation *inv, struct console *c);

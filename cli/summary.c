@@ -108,7 +108,7 @@ static void add_skipped(struct text *t, bool *is_first, const struct summary_req
 		clause(t, is_first, r->entries_deleted,
 		       r->is_dry_run ? "entries would be deleted there" : "entries deleted there");
 	else if (r->files_deleted)
-		clause(t, is_first, r->files_deleted, "deleted");
+		clause(t, is_first, r->files_deleted, req->is_move ? "moved, deleted at the source" : "deleted");
 	if (r->files_failed)
 		clause(t, is_first, r->files_failed, "failed, named above");
 }
@@ -174,7 +174,8 @@ const char *summary_text(const struct summary_request *req, const struct transfe
 	if (req->unmatched && *req->unmatched)
 		add(&t, " Matched nothing: %s.", req->unmatched);
 	if (r->signal_number)
-		add(&t, " Stopped, %s: the same command sends what is missing.", signal_text(r->signal_number));
+		add(&t, " Stopped, %s: the same command %s.", signal_text(r->signal_number),
+		    req->is_move ? "goes on" : "sends what is missing");
 	if (summary_limit(r->limited_by))
 		add(&t, " Limited by: %s.", summary_limit(r->limited_by));
 	if (req->check_again && !r->exit_code && !r->is_dry_run && !is_only_specials(r))

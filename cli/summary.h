@@ -15,6 +15,7 @@ struct summary_request {
 	bool no_sync;
 	bool size_only;          /* what is unchanged was not told by its time */
 	bool is_sync;            /* what was deleted, was at the destination */
+	bool is_move;            /* what was deleted has moved */
 	bool is_local;           /* nothing has travelled */
 	const char *check_again; /* "haul verify A B", or NULL */
 	const char *unmatched;   /* patterns that matched nothing, "" or NULL: none */

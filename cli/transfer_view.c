@@ -64,7 +64,7 @@ static void prepare_check_again(struct transfer_view *v, const struct transfer_l
 {
 	char from[HAUL_ESCAPED_MAX / 3], to[HAUL_ESCAPED_MAX / 3];
 
-	if (count != CHECK_AGAIN_SOURCES || v->request->verb == TRANSFER_VERIFY)
+	if (count != CHECK_AGAIN_SOURCES || v->request->verb == TRANSFER_VERIFY || v->request->is_move)
 		return;
 	(void)snprintf(v->check_again, sizeof(v->check_again), "haul verify %s%s %s",
 		       *landings->source == '-' ? "-- " : "", shell_word(landings->source, from, sizeof(from)),
@@ -203,6 +203,7 @@ int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 				       .no_sync = v->request->no_sync,
 				       .size_only = v->request->size_only,
 				       .is_sync = v->request->deletion != TRANSFER_DELETE_NONE,
+				       .is_move = v->request->is_move,
 				       .is_local = is_local(v->request),
 				       .check_again = *v->check_again ? v->check_again : NULL };
 	char text[SUMMARY_TEXT_MAX], unmatched[SUMMARY_TEXT_MAX / 4] = "";

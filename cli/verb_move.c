@@ -1,6 +1,7 @@
 /*
  * move: on one file system by renaming (agent/move.h); what cannot be renamed is copied by a transfer that deletes what
- * it has proven. The places, and what is seen of it.
+ * it has proven, and so is what goes to or comes from another machine (verb_transfer.c). The places, and what is seen
+ * of it.
  */
 #include "cli/run.h"
 
@@ -196,12 +197,45 @@ static int run_in(const struct invocation *inv, const struct move_request *req, 
 	return report.exit_code;
 }
 
+/* A place on another machine: all of it is a transfer. */
+static bool is_far(const struct invocation *inv)
+{
+	bool is_remote = false;
+
+	for (size_t i = 0; i < inv->operand_count; i++) {
+		struct place_spec p = { 0 };
+
+		if (haul_ok(place_spec_parse(inv->operands[i], &p, NULL))) {
+			is_remote = is_remote || p.is_remote;
+			place_spec_close(&p);
+		}
+	}
+	return is_remote;
+}
+
+/* What only a transfer to or from another machine heeds. The environment may say it for all verbs. */
+static haul_status refuse_far_options(const struct invocation *inv, struct problem *problem)
+{
+	static const enum option_id far[] = { OPT_RESTART, OPT_BWLIMIT,         OPT_LANES,    OPT_BLOCK,
+					      OPT_DIRECT,  OPT_DEVICE,          OPT_TIMEOUT,  OPT_EXPLAIN,
+					      OPT_TRACE,   OPT_CONNECT_TIMEOUT, OPT_PROGRESS, OPT_FAILED_TO };
+
+	for (size_t i = 0; i < inv->use_count; i++)
+		for (size_t k = 0; k < sizeof(far) / sizeof(*far); k++)
+			if (inv->uses[i].def->id == far[k] && !inv->uses[i].is_environment)
+				return problem_usage(problem, "Leave it out", "--%s is for moves between machines",
+						     inv->uses[i].def->name);
+	return HAUL_OK;
+}
+
 static haul_status parse_places(const struct invocation *inv, struct place_spec *places, struct problem *problem)
 {
-	static const struct run_elsewhere elsewhere = { "moving between machines is not in this version",
-							"haul copy, haul verify, then haul remove" };
+	static const struct run_elsewhere elsewhere = { "one side of a move is this machine", NULL };
 	char shown[HAUL_ESCAPED_MAX / 8];
-	haul_status st = run_local_places(inv, &elsewhere, places, problem);
+	haul_status st = refuse_far_options(inv, problem);
+
+	if (haul_ok(st))
+		st = run_local_places(inv, &elsewhere, places, problem);
 
 	if (haul_failed(st))
 		return st;
@@ -213,7 +247,7 @@ static haul_status parse_places(const struct invocation *inv, struct place_spec 
 	return HAUL_OK;
 }
 
-int run_move(const struct invocation *inv, struct console *c)
+static int run_here(const struct invocation *inv, struct console *c)
 {
 	struct place_spec *places = calloc(inv->operand_count, sizeof(*places));
 	struct place_spec *rest = calloc(inv->operand_count, sizeof(*rest));
@@ -246,4 +280,9 @@ int run_move(const struct invocation *inv, struct console *c)
 	free(rest);
 	free(must_copy);
 	return code;
+}
+
+int run_move(const struct invocation *inv, struct console *c)
+{
+	return is_far(inv) ? run_transfer(inv, c) : run_here(inv, c);
 }

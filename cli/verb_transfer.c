@@ -1,4 +1,4 @@
-/* copy and verify: home, places, transfer_run(), and what is seen of it. */
+/* copy and verify, and move between machines: home, places, transfer_run(), and what is seen of it. */
 #include "cli/run.h"
 
 #include "cli/events.h"

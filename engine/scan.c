@@ -11,10 +11,12 @@
  */
 #include "engine/scan.h"
 
+#include "engine/aside.h"
 #include "engine/scan_state.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static haul_status push(struct scan *s, struct scan_frame *f)
 {
@@ -87,6 +89,11 @@ haul_status scan_new(const struct scan_source *sources, size_t count, struct sca
 	return HAUL_OK;
 }
 
+void scan_restore_aside(struct scan *s)
+{
+	s->restores_aside = true;
+}
+
 void scan_free(struct scan *s)
 {
 	if (!s)
@@ -144,6 +151,21 @@ static bool is_fatal(haul_status st)
 	return st.code == HAUL_NO_MEMORY.code;
 }
 
+/* As it was before a move that died: what that has put aside has its names again. */
+static haul_status list_restored(struct scan *s, struct scan_frame *f, unsigned dir, int fd)
+{
+	size_t before = f->name_count;
+	haul_status st = frame_read_names(f, dir, fd, s->buffer, sizeof(s->buffer));
+
+	if (!f->has_aside || !s->restores_aside)
+		return st;
+	f->has_aside = false;
+	if (!aside_restore(fd) || lseek(fd, 0, SEEK_SET) < 0)
+		return st;
+	f->name_count = before;
+	return frame_read_names(f, dir, fd, s->buffer, sizeof(s->buffer));
+}
+
 static haul_status list_dir(struct scan *s, struct scan_frame *f, unsigned dir)
 {
 	size_t before = f->name_count;
@@ -151,7 +173,7 @@ static haul_status list_dir(struct scan *s, struct scan_frame *f, unsigned dir)
 	haul_status st = scan_dir_handle(s, f, &f->dirs[dir], &fd);
 
 	if (haul_ok(st))
-		st = frame_read_names(f, dir, fd, s->buffer, sizeof(s->buffer));
+		st = list_restored(s, f, dir, fd);
 	/* What lies deeper than any path may be is told, not half taken. */
 	if (haul_ok(st) && f->depth == HAUL_DEPTH_MAX && f->name_count > before) {
 		f->name_count = before;

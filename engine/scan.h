@@ -71,6 +71,9 @@ struct attributes *scan_take_attributes(struct scan *s);
 /* Take only what the choice takes. Copied; before the first scan_next(). Without it everything is taken. */
 void scan_choose(struct scan *s, const struct scan_choice *choice);
 
+/* What a move that died has left aside in a directory (engine/aside.h) is put back first. Before the first item. */
+void scan_restore_aside(struct scan *s);
+
 /*
  * The next item. Everything it points to is valid until the next call.
  * Fails only without memory, or as the choice does; what goes wrong with a file is an item.

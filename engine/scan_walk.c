@@ -1,6 +1,7 @@
 /* Frames, names and handles of a scan (scan_walk.h). */
 #include "engine/scan_walk.h"
 
+#include "engine/aside.h"
 #include "engine/beneath.h"
 
 #include <dirent.h>
@@ -121,6 +122,7 @@ static haul_status take_name(struct scan_frame *f, unsigned dir, const char *nam
 	st = haul_component_check(name, strlen(name));
 	if (haul_ok(st))
 		return frame_add_name(f, name, dir);
+	f->has_aside |= aside_name_is(name);
 	*has_too_long |= st.code != HAUL_RESERVED_NAME.code;
 	return HAUL_OK;
 }

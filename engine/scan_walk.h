@@ -47,6 +47,7 @@ struct scan_frame {
 	struct text bytes;       /* the names, each with its NUL */
 	struct scan_name *names; /* owned, sorted */
 	size_t name_count, name_cap;
+	bool has_aside;              /* a name of engine/aside.h was left out */
 	size_t next;                 /* name to look at */
 	unsigned next_dir;           /* its failure to tell */
 	bool has_winner;             /* the last name has become an entry … */

@@ -262,8 +262,6 @@ inode() { stat -c %i "$1"; }
 	for option in no-sync delete size-only inplace; do
 		expect 1 haul move --$option Footage archive
 	done
-	expect 1 haul move Footage nas:inbox
-	expect 1 haul move nas:inbox/x .
 	check -d Footage
 }
 

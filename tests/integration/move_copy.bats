@@ -232,3 +232,11 @@ whole() {
 	check ! -e src
 	whole
 }
+
+@test "move: to another file system, directories in directories go too" {
+	other_disk
+	mkdir -p src/a/b/c/d src/a/x
+	echo f >src/a/b/c/d/f
+	expect 0 haul move src disk
+	check ! -e src -a -f disk/src/a/b/c/d/f -a -d disk/src/a/x
+}

@@ -19,7 +19,7 @@ struct landing_notes {
 	struct note_file *notes; /* owned */
 	int index_fd;            /* owned */
 	off_t end;               /* of the notes so far */
-	bool is_bad;
+	int bad;                 /* errno of a place that could not be written */
 };
 
 haul_status landing_notes_new(const char *scratch_dir, struct landing_notes **ret_notes, struct haul_fault *fault)
@@ -64,8 +64,8 @@ void landing_notes_put(struct landing_notes *n, uint64_t index, const char *path
 {
 	const struct fixed f = { *facts, is_new };
 
-	if (n->is_bad || !put_place(n, index)) {
-		n->is_bad = true;
+	if (n->bad || !put_place(n, index)) {
+		n->bad = n->bad ? n->bad : errno ? errno : EIO;
 		return;
 	}
 	n->end += note_file_add(n->notes, &f, sizeof(f), path, "");
@@ -76,7 +76,9 @@ haul_status landing_notes_end(struct landing_notes *n)
 	off_t end;
 	haul_status st = note_file_end(n->notes, &end);
 
-	return haul_ok(st) && (n->is_bad || end != n->end) ? HAUL_IO : st;
+	if (haul_ok(st) && n->bad)
+		st = haul_status_from_errno(n->bad);
+	return haul_ok(st) && end != n->end ? HAUL_IO : st;
 }
 
 haul_status landing_notes_get(struct landing_notes *n, uint64_t index, char **ret_path, struct entry_facts *ret_facts,

@@ -19,7 +19,7 @@ void landing_notes_free(struct landing_notes *n); /* NULL is fine */
 void landing_notes_put(struct landing_notes *n, uint64_t index, const char *path, const struct entry_facts *facts,
 		       bool is_new);
 
-/* No more come. HAUL_IO: not all of them could be written. */
+/* No more come. By errno, HAUL_IO: not all of them could be written. */
 HAUL_MUST_USE haul_status landing_notes_end(struct landing_notes *n);
 
 /* ret_path: given, free(). HAUL_NOT_FOUND: nothing has landed under that number. HAUL_IO, HAUL_NO_MEMORY. */

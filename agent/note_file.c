@@ -17,8 +17,8 @@ struct head {
 };
 
 struct note_file {
-	FILE *file; /* owned */
-	bool is_bad;
+	FILE *file;  /* owned */
+	int bad;     /* errno of a note that could not be written */
 	char *texts; /* owned; of the note in hand */
 	size_t texts_cap;
 };
@@ -73,7 +73,7 @@ uint32_t note_file_add(struct note_file *n, const void *fixed, size_t fixed_byte
 	h.all_bytes = all_bytes(&h);
 	if (!write_all(n->file, &h, sizeof(h)) || !write_all(n->file, fixed, fixed_bytes) ||
 	    !write_all(n->file, first, h.first_bytes) || !write_all(n->file, second, h.second_bytes))
-		n->is_bad = true;
+		n->bad = errno ? errno : EIO;
 	return h.all_bytes;
 }
 
@@ -81,8 +81,10 @@ haul_status note_file_end(struct note_file *n, off_t *ret_end)
 {
 	off_t end;
 
-	if (n->is_bad || fflush(n->file) || fseeko(n->file, 0, SEEK_END) || (end = ftello(n->file)) < 0)
-		return HAUL_IO;
+	if (n->bad)
+		return haul_status_from_errno(n->bad);
+	if (fflush(n->file) || fseeko(n->file, 0, SEEK_END) || (end = ftello(n->file)) < 0)
+		return haul_status_from_errno(errno);
 	*ret_end = end;
 	return HAUL_OK;
 }

@@ -22,7 +22,7 @@ void note_file_free(struct note_file *n); /* NULL is fine */
 uint32_t note_file_add(struct note_file *n, const void *fixed, size_t fixed_bytes, const char *first,
 		       const char *second);
 
-/* No more come: where the last one ends. HAUL_IO: not all of them could be written. */
+/* No more come: where the last one ends. By errno: not all of them could be written. */
 HAUL_MUST_USE haul_status note_file_end(struct note_file *n, off_t *ret_end);
 
 /*

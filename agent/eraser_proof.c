@@ -1,17 +1,25 @@
-/* The probe is an empty file that lives for three calls; whoever crashes between them leaves an empty private name. */
+/*
+ * The probe is an empty file that lives for a few calls. Whoever crashes between them leaves an empty private name,
+ * which the next probe in that directory takes away: the same command comes back there, since nothing has gone yet. One
+ * that lives is locked; should it be taken away all the same, its own removal fails, and nothing is proven.
+ */
 #include "agent/eraser_proof.h"
 
 #include "engine/beneath.h"
 #include "engine/random_hex.h"
 #include "engine/sync_reach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PROBE_PREFIX ".haul-"
 
 enum { FRESH_SECONDS = 2, COMPARE_BYTES = 256 * 1024 };
 
@@ -41,6 +49,43 @@ static haul_status look_for(int source_dir, const char *name, struct haul_fault 
 	return errno == ENOENT ? HAUL_OK : unproven(fault, errno);
 }
 
+static bool is_probe_name(const char *name)
+{
+	const char *digits = name + sizeof(PROBE_PREFIX) - 1;
+
+	return strncmp(name, PROBE_PREFIX, sizeof(PROBE_PREFIX) - 1) == 0 && strlen(digits) == RANDOM_HEX_MAX &&
+	       strspn(digits, "0123456789abcdef") == RANDOM_HEX_MAX;
+}
+
+/* An empty file of nobody's that is alive. */
+static void sweep_one(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 && st.st_nlink == 1 &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(dir_fd, name, 0);
+	(void)close(fd);
+}
+
+static void sweep_probes(int landing_dir)
+{
+	int fd = openat(landing_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (is_probe_name(e->d_name))
+			sweep_one(landing_dir, e->d_name);
+	if (dir)
+		(void)closedir(dir);
+	else if (fd >= 0)
+		(void)close(fd);
+}
+
 haul_status eraser_prove_apart(int source_dir, int landing_dir, struct haul_fault *fault)
 {
 	char name[ERASER_NAME_BYTES];
@@ -52,12 +97,15 @@ haul_status eraser_prove_apart(int source_dir, int landing_dir, struct haul_faul
 		return unproven(fault, EIO);
 	if (fstat(landing_dir, &before))
 		return unproven(fault, errno);
+	sweep_probes(landing_dir);
 	fd = openat(landing_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return unproven(fault, errno);
-	st = close(fd) ? unproven(fault, errno) : look_for(source_dir, name, fault);
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	st = look_for(source_dir, name, fault);
 	if (unlinkat(landing_dir, name, 0) && haul_ok(st))
 		st = unproven(fault, errno);
+	(void)close(fd);
 	/* Older kernels cannot by such a handle: the mtime of a directory is worth no more than the attempt. */
 	(void)utimensat(landing_dir, "", (struct timespec[]){ { .tv_nsec = UTIME_OMIT }, before.st_mtim },
 			AT_EMPTY_PATH);

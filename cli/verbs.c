@@ -45,12 +45,13 @@ static const struct verb_def verbs[] = {
 	  .min = 2,
 	  .max = OPERANDS_ANY,
 	  .usage = "haul move [OPTION]... SRC... DST",
-	  .purpose = "Move files and trees on this machine: one rename each, landing where copy\n"
-		     "lands; to another file system copied, proven, made durable, and only then\n"
+	  .purpose = "Move files and trees: one rename each, landing where copy lands; to another\n"
+		     "file system, to or from a peer copied, proven, made durable, and only then\n"
 		     "deleted. dir/ is emptied and stays. Where directories meet they become one. A\n"
 		     "name that is taken stays where it was and is named, exit 3. A share of this\n"
 		     "home or what holds one is refused.\n",
 	  .examples = "  haul move Footage archive             lands as archive/Footage\n"
+		      "  haul move Footage nas:inbox           to a peer\n"
 		      "  haul move Footage/ archive            its contents into archive\n"
 		      "  haul move --as Cut7 Footage archive   lands as archive/Cut7\n"
 		      "  haul move --as Cut7 Footage .         rename it here\n"

@@ -240,3 +240,13 @@ whole() {
 	expect 0 haul move src disk
 	check ! -e src -a -f disk/src/a/b/c/d/f -a -d disk/src/a/x
 }
+
+@test "move: an empty name that a dead run has left there to prove directories apart goes with the next" {
+	other_disk
+	mkdir -p disk/Footage
+	: >disk/Footage/.haul-00112233445566778899aabbccddeeff
+	echo mine >disk/Footage/.haul-00112233445566778899aabbccddeefe
+	expect 0 haul move Footage disk
+	check ! -e Footage -a ! -e disk/Footage/.haul-00112233445566778899aabbccddeeff
+	check "$(cat disk/Footage/.haul-00112233445566778899aabbccddeefe)" = mine
+}

@@ -228,3 +228,47 @@ intact() {
 	check "$(cat there)" = there -a ! -e "$SHARE/there"
 	no_aside
 }
+
+# What is not at the one end is at the other, whole; nothing is told apart but by content.
+nothing_lost() {
+	local sum path
+	while read -r sum path; do
+		for top in src dst "$SHARE"; do
+			found=$(find "$top" -type f -name "$(basename "$path")" -exec sha256sum {} + 2>/dev/null | cut -d ' ' -f 1)
+			case "$found" in *"$sum"*) continue 2 ;; esac
+		done
+		fail_with "lost: $path"
+	done <"$T/before"
+}
+
+@test "move: killed at either side at any time, nothing is lost and the same command finishes it" {
+	pair mirror
+	mkdir -p src/t
+	"$MKTREE" small 200 2000 src/t/small
+	for i in 1 2; do head -c 4000000 /dev/urandom >"src/t/big$i"; done
+	sums src | sed 's/ \+/ /' | awk '{ print $1, $2 }' >"$T/before"
+	rounds=$([ "$SCALE" = full ] && echo 40 || echo 6)
+	killed=0
+	for round in $(seq "$rounds"); do
+		way="src/t nas:inbox"
+		[ -e src/t ] || way="nas:inbox/t src"
+		HAUL_HOME=$A "$HAUL" move --on-conflict=replace --timeout 20 $way >"$T/out" 2>"$T/err" </dev/null 3>&- &
+		RUN=$!
+		sleep "0.$((RANDOM % 80 + 10))"
+		if [ $((round % 2)) -eq 0 ]; then
+			kill -9 "$RUN" 2>/dev/null && killed=$((killed + 1))
+		else
+			kill_agent "$AGENT_PID"
+			killed=$((killed + 1))
+			restart_b
+		fi
+		wait "$RUN" || true
+		if [ $((round % 3)) -eq 0 ]; then nothing_lost; fi
+	done
+	check "$killed" -ge 2
+	nothing_lost
+	if [ -e src/t ]; then expect 0 haul move --on-conflict=replace src/t nas:inbox; fi
+	nothing_lost
+	check ! -e src/t -a "$(find "$SHARE/t" -type f | wc -l)" = "$(wc -l <"$T/before")"
+	no_aside
+}

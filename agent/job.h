@@ -60,7 +60,7 @@ struct job_totals {
 	/* Sender, and who receives from a peer: what the choice left out, and which of its rules ever matched. */
 	uint64_t left_entries, left_files;
 	uint8_t rules_matched[CHOICE_RULES_MAX / 8];
-	bool has_agreed;             /* both ends computed the same root */
+	bool has_agreed; /* both ends computed the same root */
 	struct {
 		uint64_t files, entries, bytes; /* deleted; bytes of the files */
 		uint64_t kept_files;

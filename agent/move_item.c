@@ -126,7 +126,10 @@ static haul_status check_bytes(struct move_work *w, const struct move_note *n, i
 /* What the other end could not keep must not go with the source, unless the system itself gave it. */
 static haul_status check_carried(const struct move_note *n, int dir_fd, const char *name, struct haul_fault *fault)
 {
-	return n->lost ? eraser_check_carried(dir_fd, name, n->lost == LOST_TRUSTED_RIGHT, fault) : HAUL_OK;
+	const uint32_t owner = LOST_OWNER_RIGHT | LOST_OWNER_STORE | LOST_OWNER_NAME | LOST_SPECIAL_BITS;
+	uint32_t lost = n->lost & ~owner; /* two machines name owners apart */
+
+	return lost ? eraser_check_carried(dir_fd, name, lost == LOST_TRUSTED_RIGHT, fault) : HAUL_OK;
 }
 
 /* ---- files and links ---- */

@@ -48,11 +48,11 @@ struct source_scan {
 	struct worker worker;
 	struct scan *scan;
 	struct mailbox *main;
-	struct scan_choice choice; /* set before the start; without take(): everything */
+	struct scan_choice choice;                           /* set before the start; without take(): everything */
 	void (*on_batch)(void *owner, struct scan_batch *b); /* main loop; give it back with source_scan_return() */
 	void *owner;
 	bool restores_aside; /* see scan_restore_aside(); before source_scan_start() */
-	bool is_over; /* the thread's own, like the next two */
+	bool is_over;        /* the thread's own, like the next two */
 	bool reads_owners;
 	struct owner_index owners;
 	_Atomic bool is_cancelled;

@@ -143,7 +143,7 @@ void transfer_report_choice(struct transfer *t)
 	const struct job_totals *now = transfer_totals(t);
 
 	t->report->entries_left = now->left_entries;
-	t->report->files_kept = t->req->is_move ? now->left_files : 0;
+	t->report->files_kept += t->req->is_move ? now->left_files : 0;
 	t->report->knows_matched = t->req->choice && now->has_root;
 	memcpy(t->report->rules_matched, now->rules_matched, sizeof(t->report->rules_matched));
 }

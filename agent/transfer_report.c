@@ -155,7 +155,7 @@ void transfer_fill_report(struct transfer *t)
 	if (!t->is_local) {
 		r->files_deleted = all->moved.files;
 		r->entries_deleted = all->moved.entries;
-		r->files_kept = all->moved.kept_files;
+		r->files_kept += all->moved.kept_files;
 	}
 	transfer_report_choice(t);
 	transfer_lanes_report(t);

@@ -28,7 +28,8 @@ HAUL_MUST_USE haul_status eraser_private_name(const char *word, char ret_name[ER
 
 /*
  * Make a name in the landing's directory and see whether it shows up in the source's. The name is removed, and so are
- * those that a run which died has left; the directory keeps its mtime. HAUL_SAME_FILE: they are one directory; anything else: it could not be found out.
+ * those that a run which died has left; the directory keeps its mtime. HAUL_SAME_FILE: they are one directory; anything
+ * else: it could not be found out.
  */
 HAUL_MUST_USE haul_status eraser_prove_apart(int source_dir, int landing_dir, struct haul_fault *fault);
 

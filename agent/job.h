@@ -121,10 +121,10 @@ struct job_config {
 	enum job_verb verb;
 	uint32_t flags; /* enum job_flags */
 	uint64_t modify_window_ns;
-	unsigned lanes, lanes_most; /* to begin with; at most, when more join */
-	bool renews_lanes;          /* client: lost lanes are begun anew (lane_set_renew) by the owner */
-	struct lane_job lane;       /* role, callbacks and queue are filled in by the job */
-	const char *scratch_dir;    /* held */
+	unsigned lanes, lanes_most;   /* to begin with; at most, when more join */
+	bool renews_lanes;            /* client: lost lanes are begun anew (lane_set_renew) by the owner */
+	struct lane_job lane;         /* role, callbacks and queue are filled in by the job */
+	const char *scratch_dir;      /* held */
 	const char *const *move_tops; /* sender of a move: see move_eraser.h; held, NULL: none */
 	enum direct_mode direct;
 	enum policy_order order;          /* sender: of files within the window */

@@ -1,7 +1,8 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
  * what the lanes bring), receiver_lanes.c (lanes that come and go), receiver_kept.c (what goes on from an earlier job),
- * receiver_finish.c (commit, result), receiver_look.c (the end of a move) and receiver_out.c (messages out). Main loop only.
+ * receiver_finish.c (commit, result), receiver_look.c (the end of a move) and receiver_out.c (messages out). Main loop
+ * only.
  */
 #ifndef HAUL_AGENT_RECEIVER_PARTS_H
 #define HAUL_AGENT_RECEIVER_PARTS_H

@@ -76,7 +76,7 @@ struct server_session {
 	struct serve_ask *ask;
 	struct choice_spec choice; /* said so far, for the next JOB */
 	uint32_t choice_flags;     /* enum choice_flags */
-	struct handing *handing; /* a lane connection on its way to its lane */
+	struct handing *handing;   /* a lane connection on its way to its lane */
 	struct session_job *job;
 	bool job_runs; /* its on_end is still to come */
 	bool said_error;

@@ -6,16 +6,22 @@ them. Three models say which calls may be missing from it:
 ext4, XFS  The journal keeps the order of all that is not data: names and sizes up to some call are there, those after
            it are not. fsync of a file or directory puts that call behind the last that touched it, syncfs behind all.
            Data that was not synced may be there, or not, or in part, whatever is true of the name: where room was
-           reserved it then reads as zeros. XFS moves the end of a file only when the data before it is there.
-btrfs      A commit holds everything up to some call, and syncfs is one. What was fsynced after it is there as well,
+           reserved it then reads as zeros. XFS moves the end of a file, where that was not reserved, only when the
+           data before it is there.
+btrfs      The end of a file moves as on XFS. A commit holds everything up to some call, and syncfs is one. What was fsynced after it is there as well,
            alone: of a file its data and size (its name may, or may not, come with it); of a directory its names.
+
+In part: of one write the pages of its first half, of its second, every other one, or what lies before the end of a
+sector (a disk writes those whole): the first, the middle one, the last.
 """
 import bisect
+import hashlib
 import os
 import stat
 
-ABSENT, WHOLE, TORN = range(3)
-PAGE = 4096
+ABSENT, WHOLE, HEAD, TAIL, COMB, FIRST_SECTOR, HALF_SECTORS, BUT_LAST_SECTOR = range(8)
+UNSYNCED = (ABSENT, ABSENT, WHOLE, WHOLE, HEAD, TAIL, COMB, FIRST_SECTOR, HALF_SECTORS, BUT_LAST_SECTOR)
+PAGE, SECTOR = 4096, 512
 
 
 class Node:
@@ -167,14 +173,29 @@ class History:
 
 
 def content(node, taken, cache):
-    """A file's bytes with those of its calls that were taken: ((call, how), ...)."""
+    """A digest of a file's bytes and these, with those of its calls that were taken: ((call, how), ...)."""
     key = (node.number, tuple((call.number, how) for call, how in taken))
     if key not in cache:
         data = bytearray(node.first or b"")
         for call, how in taken:
             apply_change(data, call, how)
-        cache[key] = bytes(data)
-    return key, cache[key]
+        cache[key] = hashlib.blake2b(data, digest_size=16).digest(), bytes(data)
+    return cache[key]
+
+
+def parts(offset, length, how):
+    """Which bytes of a write are there: (from, to) within it."""
+    if how == WHOLE:
+        return [(0, length)]
+    cuts = [0] + [at - offset for at in range((offset // PAGE + 1) * PAGE, offset + length, PAGE)] + [length]
+    pages = list(zip(cuts, cuts[1:]))
+    half = (len(pages) + 1) // 2
+    if how in (HEAD, TAIL, COMB):
+        return {HEAD: pages[:half], TAIL: pages[half:], COMB: pages[1::2]}[how]
+    ends = [at - offset for at in range((offset // SECTOR + 1) * SECTOR, offset + length, SECTOR)]
+    if not ends:
+        return []
+    return [(0, ends[{FIRST_SECTOR: 0, HALF_SECTORS: len(ends) // 2, BUT_LAST_SECTOR: -1}[how]])]
 
 
 def apply_change(data, call, how):
@@ -189,11 +210,10 @@ def apply_change(data, call, how):
         end = min(offset + length, len(data))
         data[offset:end] = bytes(max(0, end - offset))
     else:
-        piece = call.bytes
-        if how == TORN:
-            piece = piece[:max(len(piece) // 2 // PAGE * PAGE, 0) or len(piece) // 2]
-        data.extend(bytes(max(0, call.offset - len(data))))
-        data[call.offset:call.offset + len(piece)] = piece
+        for begin, end in parts(call.offset, len(call.bytes), how):
+            at = call.offset + begin
+            data.extend(bytes(max(0, at - len(data))))
+            data[at:at + end - begin] = call.bytes[begin:end]
 
 
 class State:
@@ -250,7 +270,7 @@ class State:
 
     def taken(self, node):
         """Which of a file's calls are in its content."""
-        taken, is_open = [], True
+        taken, size, is_open = [], len(node.first or b""), True
         for call in node.changes:
             if call.number >= self.upto:
                 break
@@ -260,16 +280,24 @@ class State:
             elif call.what in ("size", "alloc"):
                 how = WHOLE if call.number < self.cut[node.device] else ABSENT
             elif self.mood not in ("all", "complete"):
-                how = ABSENT if self.mood == "none" else self.rng.choice((ABSENT, WHOLE, TORN))
-                if self.model == "xfs" and call.what == "data":
-                    how = how if is_open else ABSENT
+                how = ABSENT if self.mood == "none" else self.rng.choice(UNSYNCED)
+                if call.what == "zero" and how != ABSENT:
+                    how = WHOLE
+                if self.model != "ext4" and call.what == "data" and call.offset + len(call.bytes) > size:
+                    how = how if is_open and how != TAIL and how != COMB else ABSENT
                     is_open = is_open and how == WHOLE
-            if how != ABSENT:
-                taken.append((call, how))
+            if how == ABSENT:
+                continue
+            taken.append((call, how))
+            if call.what == "data":
+                size = max([size] + [call.offset + end for _, end in parts(call.offset, len(call.bytes), how)])
+            elif call.what != "zero":
+                size = call.numbers[0] if call.what == "size" else max(size, call.numbers[0])
         return taken
 
     def walk(self, top, cache):
-        """path -> (kind, bytes or target), haul's own names too; and a key of the whole."""
+        """path -> (kind, bytes or target), haul's own names too; and of each (path, what it holds), to tell states
+        apart as who reads them can."""
         found, keys, todo, memo = {}, [], [("", self.history.roots[top])], {}
         while todo:
             where, directory = todo.pop()
@@ -286,5 +314,5 @@ class State:
                     found[path] = ("file", memo[node][1])
                     keys.append((path, memo[node][0]))
                     continue
-                keys.append((path, node.number))
+                keys.append((path, found[path]))
         return found, tuple(sorted(keys, key=lambda k: k[0]))

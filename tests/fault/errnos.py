@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The n-th call that reads the source or changes the destination fails, or does half of what it was asked.
+"""The n-th call that reads the source, changes the destination or writes to a socket fails, or does half.
 
 Usage: errnos.py BUILD TOOLS WORK [--seed N] [--points N | --all] [--jobs N] [WORKLOAD...]
 
-ENOSPC, EDQUOT, EIO, EINTR and short ones. No crash, a documented exit code; every file is old or new, nothing of the
+ENOSPC, EDQUOT, EIO, EINTR and short ones, ECONNRESET of sockets; with --all each of them at each point. No crash, a documented exit code; every file is old or new, nothing of the
 source is lost, what was told as sent is there, exit 0 only with everything there (EINTR and short ones of reads and
 writes are no fault at all: exit 0). The next run ends with 0 and equal trees.
 Reports: D-01, D-02, D-06, R-14, S-04, S-06.
@@ -15,13 +15,15 @@ from kill_points import go_on, look
 
 ON_DISK = ("ENOSPC", "EDQUOT", "EIO", "EINTR", "short")
 ON_READ = ("EIO", "EINTR", "short")
+DEEDS = {"disk": ON_DISK, "read": ON_READ, "net": ("ECONNRESET",)}
 
 
 def ends(workload):
-    """Which process writes, which reads."""
+    """Which process writes, which reads; both speak."""
     if workload.is_local:
         return [("haul", "disk"), ("haul", "read")]
-    return [("haul", "disk"), ("hauld", "read")] if workload.is_pull else [("hauld", "disk"), ("haul", "read")]
+    writer, reader = ("haul", "hauld") if workload.is_pull else ("hauld", "haul")
+    return [(writer, "disk"), (reader, "read"), ("haul", "net"), ("hauld", "net")]
 
 
 def run_once(workload, process, kind, at, deed):
@@ -33,7 +35,7 @@ def run_once(workload, process, kind, at, deed):
     if workload.needs_agent() and not town.start_agent(plan if process == "hauld" else None):
         raise Wrong("hauld did not start")
     code, events, text, counts = town.finish(
-        [town.begin(args, plan if process == "haul" else None) for args in workload.commands()][0])
+        [town.begin(args, plan if process == "haul" else None) for args in workload.patient_commands()][0])
     if workload.needs_agent():
         agent_code, own = town.stop_agent()
         counts = own if process == "hauld" else counts
@@ -52,7 +54,8 @@ def cases(workload, driver):
             raise Wrong(f"{workload.name} without a fault: {results}")
         print(f"  {workload.name}, {process}: {calls} calls ({kind})", flush=True)
         for at in driver.sample(workload, calls):
-            yield (process + " " + kind, at, workload.rng.choice(ON_DISK if kind == "disk" else ON_READ))
+            for deed in DEEDS[kind] if driver.options.all else (workload.rng.choice(DEEDS[kind]),):
+                yield (process + " " + kind, at, deed)
 
 
 def run_case(workload, case):

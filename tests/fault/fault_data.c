@@ -35,6 +35,17 @@ static enum fault_kind kind_of(int fd, bool *ret_is_ours)
 	return is_net ? FAULT_NET : FAULT_DISK;
 }
 
+/* What a call says that is not made. A connection that was reset is so for both ends and for good. */
+static ssize_t refused(int fd)
+{
+	int err = errno;
+
+	if (err == ECONNRESET)
+		(void)syscall(SYS_shutdown, fd, SHUT_RDWR);
+	errno = err;
+	return -1;
+}
+
 /* Half of it, still a multiple of what direct I/O asks for. */
 static size_t length(const struct fault_call *c, size_t len)
 {
@@ -60,7 +71,7 @@ ssize_t write(int fd, const void *data, size_t len)
 	enum fault_kind kind = kind_of(fd, &is_ours);
 
 	if (!fault_call_begin(&c, kind, is_ours))
-		return -1;
+		return refused(fd);
 	offset = c.is_recorded ? lseek(fd, 0, SEEK_CUR) : 0;
 	n = syscall(SYS_write, fd, data, length(&c, len));
 	data_done(&c, fd, data, n, offset);
@@ -97,7 +108,7 @@ ssize_t writev(int fd, const struct iovec *pieces, int count)
 	enum fault_kind kind = kind_of(fd, &is_ours);
 
 	if (!fault_call_begin(&c, kind, is_ours))
-		return -1;
+		return refused(fd);
 	n = syscall(SYS_writev, fd, pieces, count);
 	fault_call_end(&c, n > 0, "unknown\twritev");
 	return n;
@@ -131,7 +142,7 @@ ssize_t send(int fd, const void *data, size_t len, int flags)
 	ssize_t n;
 
 	if (!fault_call_begin(&c, FAULT_NET, is_socket(fd)))
-		return -1;
+		return refused(fd);
 	n = syscall(SYS_sendto, fd, data, len, flags, NULL, 0);
 	fault_call_end(&c, false, "send");
 	return n;
@@ -143,7 +154,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	ssize_t n;
 
 	if (!fault_call_begin(&c, FAULT_NET, is_socket(fd)))
-		return -1;
+		return refused(fd);
 	n = syscall(SYS_sendmsg, fd, message, flags);
 	fault_call_end(&c, false, "sendmsg");
 	return n;

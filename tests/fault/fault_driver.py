@@ -23,6 +23,8 @@ class Driver:
         parser.add_argument("--points", type=int, default=3, help="of each process of a workload")
         parser.add_argument("--all", action="store_true", help="every point")
         parser.add_argument("--jobs", type=int, default=2, help="towns side by side")
+        parser.add_argument("--models", default="ext4,xfs,btrfs", help="of power_cut.py")
+        parser.add_argument("--large", action="store_true", help="power_cut.py: more and larger workloads")
         parser.add_argument("--only", help="PROCESS:N:DEED, one case alone")
         if own_options:
             own_options(parser)

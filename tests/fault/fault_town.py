@@ -89,13 +89,19 @@ class Town:
         os.makedirs(os.path.join(work, "home"))
         libraries = subprocess.run(["ldd", self.program("haul")], capture_output=True, text=True, check=True).stdout
         self.sanitized = "libasan" in libraries
-        ids = {home: json.loads(self.run_plain(home, "id", "--json").stdout)["device_id"] for home in (self.a, self.b)}
+        self.ids = ids = {home: json.loads(self.run_plain(home, "id", "--json").stdout)["device_id"]
+                          for home in (self.a, self.b)}
         self.b_id = ids[self.b]
         self.run_plain(self.b, "share", "add", "inbox", self.share)
         self.run_plain(self.b, "peer", "add", ids[self.a], "--name", "edit1", "--allow", "inbox=writer")
         self.start_agent()
         self.run_plain(self.a, "peer", "add", ids[self.b], "--name", "nas", "--address", f"127.0.0.1:{self.port}")
         self.stop_agent()
+
+    def reach(self, port):
+        """From now on A finds B at this port."""
+        self.run_plain(self.a, "peer", "remove", "nas")
+        self.run_plain(self.a, "peer", "add", self.ids[self.b], "--name", "nas", "--address", f"127.0.0.1:{port}")
 
     def program(self, name):
         return os.path.join(self.bin, name)
@@ -113,12 +119,13 @@ class Town:
             env.update(plan.environment(self.tools, self.sanitized, count))
         return env, count
 
-    def run_plain(self, home, *args):
-        env, _ = self.environment(home, None)
+    def run_plain(self, home, *args, plan=None):
+        env, _ = self.environment(home, plan)
         done = subprocess.run([self.program("haul"), *args], env=env, capture_output=True, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode:
             raise Wrong(f"haul {args}: exit {done.returncode}: {done.stderr}")
+        done.ended_ns = time.monotonic_ns()
         return done
 
     def start_agent(self, plan=None):

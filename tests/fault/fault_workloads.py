@@ -87,9 +87,18 @@ class Workload:
         for name in self.names():
             build(os.path.join(self.source_top, name), new, NEW)
             build(os.path.join(self.dest_top, name), old, OLD)
-        self.source = tree(self.source_top)
         self.old = tree(self.dest_top)
+        self.know_source()
+
+    def know_source(self):
+        self.source = tree(self.source_top)
         self.new = {**self.old, **self.source}
+
+    def begin(self):
+        """Before its commands run, with the agent there; end() after."""
+
+    def end(self):
+        pass
 
     def commands(self):
         for name in self.names():
@@ -101,6 +110,11 @@ class Workload:
                 yield ["copy", os.path.join(self.source_top, name), self.dest_top]
             else:
                 yield ["copy", "--timeout", "1", os.path.join(self.source_top, name), "nas:inbox"]
+
+    def patient_commands(self):
+        """Of a run in which nothing breaks: on a busy machine a second brings nothing."""
+        for args in self.commands():
+            yield ["30" if arg == "1" else arg for arg in args]
 
     def check_source(self, there):
         """Nothing of the source is lost: it is whole, or (move) what is missing has arrived."""

@@ -3,7 +3,7 @@
 
 Usage: power_cut.py BUILD TOOLS WORK [--seed N] [--points STATES] [--jobs N] [WORKLOAD...]
 
-STATES different ones for each model of crash_model.py and each workload. In each: every name holds wholly what was
+STATES different ones, as who reads them can tell them apart, for each model of crash_model.py and each workload. In each: every name holds wholly what was
 there or what shall be there; what was told as sent, and after exit 0 everything, is there and new; of a moved file one
 of both is there; and each leaf that a kept partial's record names is in the partial. From some states a job goes on,
 for real, to exit 0 and equal trees. A sync takes longer than it would, so that telling before its end is seen.
@@ -20,47 +20,15 @@ import time
 
 from crash_model import History, State
 from fault_driver import Driver
-from fault_town import clear, content, content_of, is_private, put, tree, Plan, Wrong
-from fault_workloads import named, Workload, MIB
+from fault_town import clear, content_of, is_private, put, tree, Plan, Wrong, LIMIT_S
+from fault_workloads import MIB
 from kill_points import go_on
+from power_workloads import large_ones, small_ones, Slow
 
-MODELS = ("ext4", "xfs", "btrfs")
 SYNC_MS = 2
-SLOWLY = ("--bwlimit", "4M", "--block", "1M")
 CACHE_BYTES = 256 * MIB
 KEPT_AT_ONCE = 16
-TRIES = 8  # as many as states are wanted, before a history is said to have no more
-
-
-def slow_big():
-    return {"big": content("slow", 7 * MIB + 3)}, {}
-
-
-class Slow(Workload):
-    """Long enough for a partial to be recorded on the way; with `cut`, of a job that goes on with one."""
-
-    def __init__(self, name, cut=False):
-        super().__init__(name, slow_big)
-        self.cut = cut
-
-    def commands(self):
-        for args in super().commands():
-            yield [args[0], *SLOWLY, *args[1:]]
-
-    def before(self):
-        if self.cut:
-            town = self.town
-            town.start_agent()
-            begun = town.begin(["copy", *SLOWLY, *list(super().commands())[0][1:]])
-            time.sleep(0.9)
-            begun[0].kill()
-            town.finish(begun)
-            town.stop_agent()
-
-
-def workloads():
-    return named("many small", "overwrite", "nested", "move", "pull", "links", "mixed") + [
-        Slow("slow"), Slow("going on", cut=True)]
+TRIES = 12  # as many as states are wanted, before a history is said to have no more
 
 
 def read_live(run, told):
@@ -78,18 +46,22 @@ def record(workload):
     history = History(sorted(roots))
     if workload.needs_agent():
         town.start_agent(plan if is_agent else None)
-    begun = town.begin(next(iter(workload.commands())), None if is_agent else plan)
+    workload.begin()
+    runs = [town.begin(args, None if is_agent else plan) for args in workload.patient_commands()]
     told = []
-    reader = threading.Thread(target=read_live, args=(begun[0], told))
-    reader.start()
-    code = begun[0].wait(60)
+    readers = [threading.Thread(target=read_live, args=(run[0], told)) for run in runs]
+    for reader in readers:
+        reader.start()
+    codes = [run[0].wait(LIMIT_S) for run in runs]
     ended = time.monotonic_ns()
-    reader.join()
-    begun[1].close()
+    for reader, run in zip(readers, runs):
+        reader.join()
+        run[1].close()
+    workload.end()
     if workload.needs_agent():
         town.stop_agent()
-    if code:
-        raise Wrong(f"{workload.name} without a fault: exit {code}")
+    if any(codes):
+        raise Wrong(f"{workload.name} without a fault: exit {codes}")
     history.read(log)
     check_record(workload, history)
     return history, claims(workload, told, ended)
@@ -127,16 +99,18 @@ class Judge:
 
     def __init__(self, workload, history, told):
         self.workload, self.history, self.told = workload, history, told
-        self.cache, self.seen, self.visited = {}, set(), []
+        self.cache, self.seen, self.seen_names, self.visited = {}, set(), set(), []
         self.kept, self.kept_seen, self.kept_leaves = [], set(), [0, 0]
 
     def state(self, model, upto, seed):
         """What is at the destination, what at the source of a move, and a key of both."""
-        if sum(map(len, self.cache.values())) > CACHE_BYTES:
+        if sum(len(data) for _, data in self.cache.values()) > CACHE_BYTES:
             self.cache.clear()
         state = State(self.history, model, upto, random.Random(seed))
         everything, key = state.walk(self.workload.dest_top, self.cache)
         source, source_key = state.walk(self.workload.source_top, self.cache) if self.workload.is_move else ({}, ())
+        named = [one for one in key if not any(map(is_private, one[0].split("/")))]
+        self.names_key = hashlib.blake2b(repr((model, named, source_key)).encode()).digest()
         return everything, source, hashlib.blake2b(repr((model, key, source_key)).encode()).digest()
 
     def look(self, model, upto, seed):
@@ -145,6 +119,7 @@ class Judge:
         if key in self.seen:
             return False
         self.seen.add(key)
+        self.seen_names.add((model, self.names_key))
         there = {path: entry for path, entry in everything.items() if not any(map(is_private, path.split("/")))}
         self._check(there, source, upto)
         self._note_kept(private_part(everything))
@@ -226,7 +201,7 @@ def cases(workload, driver):
     workload.judge = Judge(workload, history, told)
     print(f"  {workload.name}: {len(history.calls)} calls recorded", flush=True)
     workload.wanted = driver.options.points
-    yield from ((model, 0, "states") for model in MODELS)
+    yield from ((model, 0, "states") for model in driver.options.models.split(","))
     yield ("kept", 0, "partials")
     for i in range(1 + workload.wanted // 200 if not workload.is_move else 0):
         yield ("go on", i, "state")
@@ -241,6 +216,8 @@ def run_case(workload, case):
         print(f"  {workload.name}: {judge.kept_leaves[1]} leaves in {judge.kept_leaves[0]} recorded partials are there",
               flush=True)
         return "looks at kept partials"
+    if what == "go on" and not judge.visited:
+        raise Wrong("no state held: nothing to go on from")
     if what == "go on":
         put_state(workload, judge.state(*workload.rng.choice(judge.visited))[0])
         go_on(workload, may_keep=True)
@@ -250,18 +227,21 @@ def run_case(workload, case):
         found += judge.look(what, attempt % (calls + 1), workload.rng.getrandbits(64))
         if found == workload.wanted:
             break
-    print(f"  {workload.name}, {what}: {found} different states", flush=True)
+    named = sum(model == what for model, _ in judge.seen_names)
+    print(f"  {workload.name}, {what}: {found} different states, {named} by what is not haul's own", flush=True)
     workload.states[what] += found
+    workload.named_states[what] += named
     return f"{what} models"
 
 
 if __name__ == "__main__":
     driver = Driver(__doc__)
-    all_of_them = workloads()
-    states = dict.fromkeys(MODELS, 0)
+    all_of_them = large_ones() if driver.options.large else small_ones()
+    states, named_states = (dict.fromkeys(driver.options.models.split(","), 0) for _ in range(2))
     for one in all_of_them:
-        one.states = states
+        one.states, one.named_states = states, named_states
     try:
         driver.run(all_of_them, cases, run_case)
     finally:
-        print("different states:", ", ".join(f"{count} {model}" for model, count in states.items()), flush=True)
+        print("different states:", ", ".join(f"{count} {model} ({named_states[model]} by what is not haul's own)"
+                                             for model, count in states.items()), flush=True)

@@ -30,7 +30,7 @@ def run_once(workload, process, at, deed="ENOMEM"):
     if workload.needs_agent() and not town.start_agent(plan if process == "hauld" else None):
         check_code(town.agent_code, "hauld at its start")
         return None, (0, 1)
-    begun = [town.begin(args, plan if process == "haul" else None) for args in workload.commands()]
+    begun = [town.begin(args, plan if process == "haul" else None) for args in (workload.commands() if at else workload.patient_commands())]
     code, events, text, counts = town.finish(begun[0])
     if workload.needs_agent():
         agent_code, own = town.stop_agent()

@@ -1,4 +1,4 @@
-# What a power cut may leave, recorded and enumerated: tests/fault/power_cut.py, crash_model.py.
+# What a power cut may leave, recorded and enumerated: tests/fault/power_cut.py, power_settings.py, crash_model.py.
 load lib
 load faults
 
@@ -8,5 +8,13 @@ load faults
 }
 
 @test "power cut after any call: no state of ext4, XFS or btrfs breaks the guarantee" {
-	faults power_cut.py 30 700
+	if [ "${HAUL_TEST_FAULTS:-}" = all ]; then
+		faults power_cut.py 400 400 --large
+	else
+		faults power_cut.py 30 100
+	fi
+}
+
+@test "power cut while identity, shares and peers are written: old or new, and the same device" {
+	faults power_settings.py 40 400
 }

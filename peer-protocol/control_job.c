@@ -88,6 +88,24 @@ static haul_status on_failures(const struct control_job *j, const struct msg_fai
 	return st;
 }
 
+static haul_status on_put_off(const struct control_job *j, const struct msg_put_off *m, struct haul_fault *fault)
+{
+	haul_status st = HAUL_OK;
+
+	for (size_t i = 0; haul_ok(st) && i < m->entry_count; i++)
+		st = announced(j, m->entries[i], "PUT_OFF", fault);
+	return st;
+}
+
+static haul_status on_changed(const struct control_job *j, const struct msg_changed *m, struct haul_fault *fault)
+{
+	haul_status st = HAUL_OK;
+
+	for (size_t i = 0; haul_ok(st) && i < m->entry_count; i++)
+		st = announced(j, m->entries[i].entry, "CHANGED", fault);
+	return st;
+}
+
 /* An entry has one result. Which have theirs is not kept, how many is. */
 static haul_status on_results(struct control_job *j, const struct msg_result *m, struct haul_fault *fault)
 {
@@ -218,6 +236,10 @@ haul_status control_job_apply(struct control_job *j, enum job_party party, const
 		return on_ack(j, &m->ack, fault);
 	case MSG_FAILED:
 		return on_failures(j, &m->failed, fault);
+	case MSG_PUT_OFF:
+		return on_put_off(j, &m->put_off, fault);
+	case MSG_CHANGED:
+		return on_changed(j, &m->changed, fault);
 	case MSG_RESULT:
 		return on_results(j, &m->result, fault);
 	case MSG_JOB_END:

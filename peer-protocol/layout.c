@@ -36,6 +36,8 @@ static const struct layout *const message_variants[] = {
 	[MSG_CHOICE] = &choice_layout,
 	[MSG_LEFT] = &left_layout,
 	[MSG_LANE_LOST] = &lane_lost_layout,
+	[MSG_PUT_OFF] = &put_off_layout,
+	[MSG_CHANGED] = &changed_layout,
 };
 
 const struct layout message_layout = {
@@ -82,6 +84,8 @@ const char *message_name(enum message_type type)
 		[MSG_CHOICE] = "CHOICE",
 		[MSG_LEFT] = "LEFT",
 		[MSG_LANE_LOST] = "LANE_LOST",
+		[MSG_PUT_OFF] = "PUT_OFF",
+		[MSG_CHANGED] = "CHANGED",
 	};
 
 	if ((unsigned)type > MSG_TYPE_LAST || !names[type])

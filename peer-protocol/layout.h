@@ -54,7 +54,8 @@ extern const struct layout hello_layout, lookup_layout, found_layout, list_layou
 extern const struct layout job_layout, accept_layout, job_end_layout, done_layout, cancel_layout, note_layout,
     alive_layout, lane_lost_layout;
 extern const struct layout credit_layout, owners_layout, manifest_layout, manifest_end_layout, want_layout,
-    digests_layout, ack_layout, failed_layout, result_layout, choice_layout, left_layout;
+    digests_layout, ack_layout, failed_layout, result_layout, put_off_layout, changed_layout, choice_layout,
+    left_layout;
 extern const struct layout look_layout, looked_layout, moved_layout;
 
 /*

@@ -1,4 +1,4 @@
-/* What is said about single entries while a job runs: docs/PROTOCOL.md "Messages" 16 to 21, 27 to 29. */
+/* What is said about single entries while a job runs: docs/PROTOCOL.md "Messages" 16 to 21, 27 to 31. */
 #include "peer-protocol/layout.h"
 
 /* HAUL_BAD_VALUE unless `count` leaves from `first` on may exist in some file. */
@@ -95,6 +95,34 @@ static const struct field failed_fields[] = {
 };
 const struct layout failed_layout = { LAYOUT_OF(struct msg_failed, failed_fields) };
 
+static const struct field index_fields[] = {
+	{ .kind = FIELD_UINT, .at = 0, .width = sizeof(uint64_t), .min = 0, .max = UINT64_MAX - 1 },
+};
+static const struct layout index_layout = { LAYOUT_OF(uint64_t, index_fields), .is_bare = true };
+
+static const struct field put_off_fields[] = {
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_put_off, entries, entry_count, 1, MESSAGE_RECORDS_MAX, &index_layout),
+};
+const struct layout put_off_layout = { LAYOUT_OF(struct msg_put_off, put_off_fields) };
+
+static const struct field changed_entry_fields[] = {
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, entry, 0, UINT64_MAX - 1),
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, attempt, 1, MESSAGE_ATTEMPTS_MAX),
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, size, 0, MESSAGE_SIZE_MAX),
+	FIELD_VALUE(FIELD_INT, struct changed_entry, mtime.sec, 0, 0),
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, mtime.nsec, 0, 999999999),
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, mode, 0, 07777),
+	FIELD_NUMBER(FIELD_UINT, struct changed_entry, flags, 0, UINT32_MAX),
+	FIELD_VALUE(FIELD_FIXED, struct changed_entry, source_id, SOURCE_ID_BYTES, SOURCE_ID_BYTES),
+};
+static const struct layout changed_entry_layout = { LAYOUT_OF(struct changed_entry, changed_entry_fields) };
+
+static const struct field changed_fields[] = {
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_changed, entries, entry_count, 1, MESSAGE_RECORDS_MAX,
+		    &changed_entry_layout),
+};
+const struct layout changed_layout = { LAYOUT_OF(struct msg_changed, changed_fields) };
+
 /* An entry that only the destination has is no entry of the manifest: it has a path instead of an index. */
 static haul_status one_result_check(const void *record)
 {
@@ -128,16 +156,9 @@ static const struct field result_fields[] = {
 };
 const struct layout result_layout = { LAYOUT_OF(struct msg_result, result_fields) };
 
-static const struct field look_entry_fields[] = {
-	{ .kind = FIELD_UINT, .at = 0, .width = sizeof(uint64_t), .min = 0, .max = UINT64_MAX - 1 },
-};
-static const struct layout look_entry_layout = {
-	.fields = look_entry_fields, .field_count = 1, .bytes = sizeof(uint64_t), .is_bare = true
-};
-
 static const struct field look_fields[] = {
 	FIELD_VALUE(FIELD_FIXED, struct msg_look, token, LOOK_TOKEN_BYTES, LOOK_TOKEN_BYTES),
-	FIELD_ARRAY(FIELD_RECORDS, struct msg_look, entries, entry_count, 1, MESSAGE_LOOK_MAX, &look_entry_layout),
+	FIELD_ARRAY(FIELD_RECORDS, struct msg_look, entries, entry_count, 1, MESSAGE_LOOK_MAX, &index_layout),
 };
 const struct layout look_layout = { LAYOUT_OF(struct msg_look, look_fields) };
 

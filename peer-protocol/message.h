@@ -23,7 +23,7 @@ enum {
 	PROTOCOL_VERSION = 1,
 	TREE_VERSION = 1,
 	MESSAGE_BYTES_MAX = 256 * 1024, /* one frame's payload */
-	MESSAGE_RECORDS_MAX = 4096,     /* records of one MANIFEST, WANT, ACK, RESULT or FAILED */
+	MESSAGE_RECORDS_MAX = 4096,     /* records of one MANIFEST, WANT, ACK, RESULT, FAILED … */
 	MESSAGE_PATH_MAX = 65535,       /* bytes of one path in LOOKUP, LIST and JOB */
 	MESSAGE_SOURCES_MAX = 256,
 	MESSAGE_SHARES_MAX = 256,
@@ -44,6 +44,7 @@ enum {
 	MESSAGE_OWNER_NAME_MAX = 256,
 	MESSAGE_SOFTWARE_MAX = 64,
 	MESSAGE_ATTEMPTS_MAX = 1000000,
+	MESSAGE_STATES_MAX = 3, /* times one entry may be CHANGED */
 	MESSAGE_CODE_MAX = 65535,
 	MESSAGE_BLOCK_MIN = 1 << 20,
 	MESSAGE_BLOCK_MAX = 1 << 24,
@@ -111,7 +112,9 @@ enum message_type {
 	MSG_CHOICE = 30,       /* client: which entries the next JOB takes; several add up */
 	MSG_LEFT = 31,         /* sender: what the choice left out, before its JOB_END */
 	MSG_LANE_LOST = 32,    /* both, in a job: a lane's connections are gone on my side */
-	MSG_TYPE_LAST = MSG_LANE_LOST,
+	MSG_PUT_OFF = 33,      /* sender: files that changed while they were read; not now */
+	MSG_CHANGED = 34,      /* sender: what they have become; begin anew */
+	MSG_TYPE_LAST = MSG_CHANGED,
 };
 
 struct capability {
@@ -494,6 +497,28 @@ struct msg_failed {
 	size_t failure_count;
 };
 
+/* All their attempts are over. CHANGED or FAILED follows for each, later. */
+struct msg_put_off {
+	const uint64_t *entries;
+	size_t entry_count;
+};
+
+/* A file that was put off, as it is by now. */
+struct changed_entry {
+	uint64_t entry;
+	uint32_t attempt; /* the first of this state; above all before */
+	uint64_t size;
+	struct entry_time mtime;
+	uint32_t mode;
+	uint32_t flags; /* enum entry_flags; ENTRY_HAS_ROOT means nothing here */
+	uint8_t source_id[SOURCE_ID_BYTES];
+};
+
+struct msg_changed {
+	const struct changed_entry *entries;
+	size_t entry_count;
+};
+
 /* What was done, or would be done by a dry run; several may be set. */
 enum change_bits {
 	CHANGE_CREATED = 1 << 0, /* was not there */
@@ -643,6 +668,8 @@ struct message {
 		struct msg_digests digests; /* BASIS, HAVE */
 		struct msg_ack ack;
 		struct msg_failed failed;
+		struct msg_put_off put_off;
+		struct msg_changed changed;
 		struct msg_result result;
 		struct msg_job_end job_end;
 		struct msg_cancel cancel;

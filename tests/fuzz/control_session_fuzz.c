@@ -105,7 +105,8 @@ static enum message_type choose(const struct control_session *s, uint8_t choice)
 	static const uint8_t work[] = { MSG_CREDIT,  MSG_OWNERS, MSG_MANIFEST, MSG_MANIFEST_END, MSG_WANT,
 					MSG_BASIS,   MSG_HAVE,   MSG_ACK,      MSG_FAILED,       MSG_RESULT,
 					MSG_JOB_END, MSG_DONE,   MSG_CANCEL,   MSG_ALIVE,        MSG_LOOK,
-					MSG_LOOKED,  MSG_MOVED,  MSG_LEFT,     MSG_LANE_LOST };
+					MSG_LOOKED,  MSG_MOVED,  MSG_LEFT,     MSG_LANE_LOST,    MSG_PUT_OFF,
+					MSG_CHANGED };
 
 	if (choice < 208) {
 		switch (control_state(s)) {

@@ -23,16 +23,16 @@ struct walk_state {
 
 /* H hello  L lane hello  K lane ok  U lookup  F found  I list  G listing  J job  A accept  B busy  E error
  * C credit  O owners  M manifest  N manifest end  W want  S basis  V have  Q ack  X failed  R result
- * T job end  D done  Z cancel  Y note  P alive  4 choice  5 left  1 look  2 looked  3 moved; m a job that is a move
- * l lane lost */
+ * T job end  D done  Z cancel  Y note  P alive  4 choice  5 left  1 look  2 looked  3 moved  6 put off  7 changed
+ * l lane lost; m a job that is a move */
 static const char letters[MSG_TYPE_LAST + 1] = {
-	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',    [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
-	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',    [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
-	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',    [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
-	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',     [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
-	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T',   [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
-	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',      [MSG_LOOKED] = '2', [MSG_MOVED] = '3',    [MSG_CHOICE] = '4',
-	[MSG_LEFT] = '5',    [MSG_LANE_LOST] = 'l',
+	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',  [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
+	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',  [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
+	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',  [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
+	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',   [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
+	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T', [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
+	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',    [MSG_LOOKED] = '2', [MSG_MOVED] = '3',    [MSG_PUT_OFF] = '6',
+	[MSG_CHANGED] = '7', [MSG_CHOICE] = '4',  [MSG_LEFT] = '5',   [MSG_LANE_LOST] = 'l',
 };
 
 static const struct walk_state states[] = {
@@ -46,17 +46,17 @@ static const struct walk_state states[] = {
 	{ "list open", "-H+H+I", "E", "GE", false, CONTROL_ANSWERING },
 	{ "job open", "-H+H+J", "E", "ABE", false, CONTROL_ANSWERING },
 	{ "queued", "-H+H+J-B", "E", "ABE", false, CONTROL_ANSWERING },
-	{ "running", "-H+H+J-ArC", "OMNXE", "CWSVQRE", true, CONTROL_RUNNING },
-	{ "first announced", "-H+H+J-ArCsM", "OMNXE", "CWSVQRE", true, CONTROL_RUNNING },
-	{ "all announced", "-H+H+J-ArCsMsN", "X5E", "CWSVQRE", true, CONTROL_RUNNING },
-	{ "all results", "-H+H+J-ArCsMsNrR", "X5TE", "CWSVQRTE", true, CONTROL_RUNNING },
+	{ "running", "-H+H+J-ArC", "OMNX67E", "CWSVQRE", true, CONTROL_RUNNING },
+	{ "first announced", "-H+H+J-ArCsM", "OMNX67E", "CWSVQRE", true, CONTROL_RUNNING },
+	{ "all announced", "-H+H+J-ArCsMsN", "X567E", "CWSVQRE", true, CONTROL_RUNNING },
+	{ "all results", "-H+H+J-ArCsMsNrR", "X567TE", "CWSVQRTE", true, CONTROL_RUNNING },
 	{ "sender ended", "-H+H+J-ArCsMsNrRsT", "E", "CWSVQRTE", true, CONTROL_ENDING },
-	{ "receiver ended", "-H+H+J-ArCsMsNrRrT", "X5TE", "E", true, CONTROL_ENDING },
+	{ "receiver ended", "-H+H+J-ArCsMsNrRrT", "X567TE", "E", true, CONTROL_ENDING },
 	{ "both ended", "-H+H+J-ArCsMsNrRrTsT", "DE", "DE", true, CONTROL_ENDING },
 	{ "sender done", "-H+H+J-ArCsMsNrRrTsTsD", "", "DE", true, CONTROL_ENDING },
 	{ "receiver done", "-H+H+J-ArCsMsNrRrTsTrD", "DE", "", true, CONTROL_ENDING },
 	{ "closed", "-H+H+J-ArCsMsNrRrTsTrDsD", "", "", false, CONTROL_CLOSED },
-	{ "move, receiver ended", "-H+H+m-ArCsMsNrRrT", "X5TE", "E", true, CONTROL_ENDING },
+	{ "move, receiver ended", "-H+H+m-ArCsMsNrRrT", "X567TE", "E", true, CONTROL_ENDING },
 	{ "move, both ended", "-H+H+m-ArCsMsNrRrTsT", "D13E", "E", true, CONTROL_ENDING },
 	{ "move, looking", "-H+H+m-ArCsMsNrRrTsTs1", "3E", "2E", true, CONTROL_ENDING },
 	{ "move, looked", "-H+H+m-ArCsMsNrRrTsTs1r2s3", "D13E", "E", true, CONTROL_ENDING },

@@ -159,6 +159,8 @@ static const struct owner_name owner = { .name = { "ann", 3 } };
 static const struct want want_first = { .kind = WANT_WHOLE };
 static const struct ack ack_first = { .level = ACK_RECEIVED, .leaf_count = 1 };
 static const struct entry_failure failure_first = { .code = HAUL_CODE_IO };
+static const uint64_t put_off_first;
+static const struct changed_entry changed_first = { .attempt = 1 };
 static const struct entry_result result_first = { .outcome = OUTCOME_PROVEN };
 static const struct haul_digest digest_first = { { 1 } };
 static const uint64_t entry_first;
@@ -205,6 +207,10 @@ struct message plain_message(enum message_type type)
 		m.ack = (struct msg_ack){ .acks = &ack_first, .ack_count = 1 };
 	if (type == MSG_FAILED)
 		m.failed = (struct msg_failed){ .failures = &failure_first, .failure_count = 1 };
+	if (type == MSG_PUT_OFF)
+		m.put_off = (struct msg_put_off){ .entries = &put_off_first, .entry_count = 1 };
+	if (type == MSG_CHANGED)
+		m.changed = (struct msg_changed){ .entries = &changed_first, .entry_count = 1 };
 	if (type == MSG_RESULT)
 		m.result = (struct msg_result){ .results = &result_first, .result_count = 1 };
 	if (type == MSG_CANCEL)

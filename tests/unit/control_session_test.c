@@ -341,11 +341,12 @@ static void credit_that_overflows_is_refused(void **state)
 
 static void only_announced_entries_may_be_spoken_of(void **state)
 {
-	static const enum message_type types[] = { MSG_WANT, MSG_BASIS, MSG_HAVE, MSG_ACK, MSG_RESULT, MSG_FAILED };
+	static const enum message_type types[] = { MSG_WANT,   MSG_BASIS,  MSG_HAVE,    MSG_ACK,
+						   MSG_RESULT, MSG_FAILED, MSG_PUT_OFF, MSG_CHANGED };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		enum control_role judge = types[i] == MSG_FAILED ? SERVER : CLIENT;
+		enum control_role judge = i > 4 /* the sender's words */ ? SERVER : CLIENT;
 		struct message m = plain_message(types[i]);
 		struct control_update out;
 		struct control_pair p;

@@ -296,6 +296,27 @@ static const struct message failed = {
 	.failed = { .failures = failures, .failure_count = COUNT(failures) },
 };
 
+static const uint64_t put_offs[] = { 1, 300 };
+static const struct message put_off = {
+	.type = MSG_PUT_OFF,
+	.put_off = { .entries = put_offs, .entry_count = COUNT(put_offs) },
+};
+
+static const struct changed_entry changes[] = {
+	{ .entry = 1,
+	  .attempt = 1000,
+	  .size = 1048577,
+	  .mtime = { .sec = 1700000001, .nsec = 5 },
+	  .mode = 0640,
+	  .flags = ENTRY_HAS_SOURCE_ID,
+	  .source_id = { 0xaa, [15] = 0xbb } },
+	{ .entry = 300, .attempt = 2000 },
+};
+static const struct message changed = {
+	.type = MSG_CHANGED,
+	.changed = { .entries = changes, .entry_count = COUNT(changes) },
+};
+
 static const struct entry_result results[] = {
 	{ .entry = 0, .outcome = OUTCOME_UNCHANGED },
 	{ .entry = 1,

@@ -28,6 +28,7 @@ struct job_entry {
 	bool has_offset;
 	uint64_t offset;
 	bool is_cloned;     /* it shares its source's extents; nobody has read it */
+	unsigned states;    /* in which the source was told after the first: times it was sent anew */
 	const char *detail; /* untrusted, or NULL */
 	/* The sending end's own view of a source, for a move; facts NULL: none. */
 	bool has_source; /* `source` is known */
@@ -50,6 +51,8 @@ struct job_totals {
 	uint64_t leaves_moved;               /* read and sent, written, or compared: that it goes on */
 	uint64_t bytes_sent;                 /* payload on the wire */
 	uint64_t bytes_resumed;              /* of files that went on: there since an earlier job */
+	uint64_t files_again;                /* of those proven: changed meanwhile, and were sent anew */
+	uint64_t bytes_again;                /* of the two sums above: of states that no longer count */
 	bool scan_is_complete;               /* `entries`, `files`, `bytes` are final */
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;

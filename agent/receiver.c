@@ -223,6 +223,12 @@ void receiver_message(struct receiver *r, const struct message *m)
 	case MSG_FAILED:
 		receiver_failures(r, &m->failed);
 		break;
+	case MSG_PUT_OFF:
+		receiver_put_off(r, &m->put_off);
+		break;
+	case MSG_CHANGED:
+		receiver_changed(r, &m->changed);
+		break;
 	case MSG_OWNERS:
 		on_owners(r, &m->owners);
 		break;

@@ -126,6 +126,10 @@ void receiver_on_opened(struct recv_entry *e)
 		receiver_check_end(r);
 		return;
 	}
+	if (e->is_put_off) {
+		receiver_rest(e);
+		return;
+	}
 	if (haul_ok(e->code))
 		e->code = e->peer_code;
 	if (haul_ok(e->code) && e->was_cloned) {
@@ -339,9 +343,11 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 	haul_status st;
 
 	r->totals.bytes_sent += rep->bytes;
-	if (e)
+	if (e) {
+		e->moved_bytes += rep->bytes;
 		acknowledge(r, rep, rep->bad_leaves || rep->again_leaves ? ACK_RECEIVED : ACK_WRITTEN);
-	if (!e || haul_failed(e->code))
+	}
+	if (!e || haul_failed(e->code) || e->is_put_off)
 		return;
 	explain_report(r, e, rep);
 	st = put_leaves(e, rep, rep->bad_leaves);
@@ -472,7 +478,7 @@ static void file_failed(struct receiver *r, const struct lane_report *rep)
 {
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
 
-	if (e)
+	if (e && !e->is_put_off)
 		receiver_entry_failed(e, rep->status, true);
 }
 
@@ -559,6 +565,8 @@ void receiver_failures(struct receiver *r, const struct msg_failed *m)
 	for (size_t i = 0; i < m->failure_count && r->state == RECEIVER_RUNNING; i++) {
 		struct recv_entry *e = index_map_get(&r->entries, m->failures[i].entry);
 
+		if (e && receiver_put_off_failed(e, haul_status_from_number(m->failures[i].code)))
+			continue;
 		if (e && e->phase == RECV_OPENING)
 			e->peer_code = haul_status_from_number(m->failures[i].code);
 		if (e && (e->phase == RECV_ARRIVING || e->phase == RECV_RELEASING))
@@ -569,4 +577,9 @@ void receiver_failures(struct receiver *r, const struct msg_failed *m)
 void receiver_release_failed(struct recv_entry *e)
 {
 	release(e, AFTER_FAILURE);
+}
+
+void receiver_release_put_off(struct recv_entry *e)
+{
+	release(e, AFTER_PUT_OFF);
 }

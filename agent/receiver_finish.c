@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void close_slot(struct recv_entry *e)
+void receiver_close_slot(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
 
@@ -88,7 +88,7 @@ static void fetch_content(struct recv_entry *e)
 	e->verdict = is_small ? VERDICT_SMALL : VERDICT_BIG;
 	e->commit = is_small ? COMMIT_SMALL : COMMIT_BIG;
 	if (is_small) {
-		close_slot(e);
+		receiver_close_slot(e);
 		r->small_due++;
 		e->phase = RECV_ARRIVING;
 		list_push_back(&r->grants_due, &e->link);
@@ -133,6 +133,9 @@ void receiver_released(struct recv_entry *e)
 	case AFTER_KEPT:
 		receiver_fetch_rest(e);
 		return;
+	case AFTER_PUT_OFF:
+		receiver_rest(e);
+		return;
 	}
 }
 
@@ -146,6 +149,10 @@ void receiver_on_committed(struct recv_entry *e)
 	struct receiver *r = e->receiver;
 
 	r->in_threads--;
+	if (e->is_put_off && r->state == RECEIVER_RUNNING) {
+		receiver_has_rested(e);
+		return;
+	}
 	if (haul_failed(e->code))
 		e->outcome = OUTCOME_FAILED;
 	else if (e->commit != COMMIT_META && e->commit != COMMIT_DISCARD)
@@ -184,6 +191,7 @@ static void tell(struct receiver *r, const struct recv_entry *e)
 				      .failed_here = e->failed_here,
 				      .changes = e->changes,
 				      .lost = e->lost,
+				      .states = e->states,
 				      .has_offset = e->has_offset,
 				      .offset = e->offset };
 	struct entry_result result = { .entry = e->index,
@@ -229,8 +237,9 @@ void receiver_result(struct recv_entry *e)
 		return;
 	}
 	e->phase = RECV_DONE;
+	r->totals.files_again += e->outcome == OUTCOME_PROVEN && e->states;
 	receiver_settle(e);
-	close_slot(e);
+	receiver_close_slot(e);
 	receiver_note_landing(r, e);
 	tell(r, e);
 	r->out.credit_records++;

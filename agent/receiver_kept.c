@@ -37,7 +37,8 @@ void receiver_go_on(struct recv_entry *e)
 	struct receiver *r = e->receiver;
 
 	e->phase = RECV_ARRIVING;
-	r->totals.bytes_resumed += leaf_map_bytes(&e->have, e->facts.size);
+	e->resumed_bytes = leaf_map_bytes(&e->have, e->facts.size);
+	r->totals.bytes_resumed += e->resumed_bytes;
 	list_push_back(&r->haves_due, &e->link);
 	explain_kept(r, e);
 }
@@ -191,6 +192,8 @@ static void deliver_done(struct mail *m, void *ctx)
 		receiver_entry_failed(e, c->status, true);
 	if (c->is_last)
 		r->in_threads--;
+	if (e && c->is_last && e->is_put_off && r->state == RECEIVER_RUNNING)
+		receiver_has_rested(e);
 	free(c->pieces);
 	free(c);
 	receiver_check_end(r);
@@ -218,6 +221,11 @@ static haul_status post_checkpoint(struct recv_entry *e, bool is_last)
 	e->checkpoint_runs = true;
 	commit_checkpoint(&r->commit, c);
 	return HAUL_OK;
+}
+
+haul_status receiver_keep(struct recv_entry *e)
+{
+	return post_checkpoint(e, true);
 }
 
 /* What came again is recorded with whoever wrote it; and only what is never written twice is recorded at all. */

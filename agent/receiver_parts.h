@@ -1,8 +1,8 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
  * what the lanes bring), receiver_lanes.c (lanes that come and go), receiver_kept.c (what goes on from an earlier job),
- * receiver_finish.c (commit, result), receiver_look.c (the end of a move) and receiver_out.c (messages out). Main loop
- * only.
+ * receiver_again.c (what changes), receiver_finish.c (commit, result), receiver_look.c (the end of a move) and
+ * receiver_out.c (messages out). Main loop only.
  */
 #ifndef HAUL_AGENT_RECEIVER_PARTS_H
 #define HAUL_AGENT_RECEIVER_PARTS_H
@@ -131,6 +131,7 @@ void receiver_next_files(struct receiver *r);
 void receiver_on_report(void *owner, struct lane_report *report);
 void receiver_failures(struct receiver *r, const struct msg_failed *m);
 void receiver_release_failed(struct recv_entry *e); /* the lanes let go of it, then it fails */
+void receiver_release_put_off(struct recv_entry *e);
 
 void receiver_grant_soon(struct recv_entry *e);
 void receiver_all_released(struct recv_entry *e); /* no lane holds its grant any more */
@@ -152,7 +153,16 @@ void receiver_compared_kept(struct recv_entry *e, const struct lane_report *rep)
 void receiver_fetch_rest(struct recv_entry *e); /* all compared, and released */
 void receiver_written(struct recv_entry *e, const struct lane_report *rep);
 void receiver_note_late(struct recv_entry *e, const struct lane_report *rep); /* the job is stopping */
-void receiver_keep_all(struct receiver *r);                                   /* nothing is with a lane any more */
+/* A last checkpoint, then its partial is left to a later job, or state; counted in in_threads. HAUL_NO_MEMORY */
+haul_status receiver_keep(struct recv_entry *e);
+void receiver_keep_all(struct receiver *r); /* nothing is with a lane any more */
+
+/* receiver_again.c */
+void receiver_put_off(struct receiver *r, const struct msg_put_off *m);
+void receiver_changed(struct receiver *r, const struct msg_changed *m);
+bool receiver_put_off_failed(struct recv_entry *e, haul_status st); /* FAILED; false: it is not put off */
+void receiver_rest(struct recv_entry *e);                           /* put off, and no lane has it */
+void receiver_has_rested(struct recv_entry *e);                     /* nor a thread */
 
 /* receiver_mirror.c */
 haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault); /* if the job is a sync */
@@ -169,7 +179,8 @@ void receiver_drop_content(
     struct recv_entry *e); /* a failed one whose grant is gone: what has arrived of it goes too */
 void receiver_commit(struct recv_entry *e, enum commit_kind kind);
 void receiver_on_committed(struct recv_entry *e);
-void receiver_result(struct recv_entry *e); /* the end of an entry; it may be freed */
+void receiver_close_slot(struct recv_entry *e); /* the next big file may be opened */
+void receiver_result(struct recv_entry *e);     /* the end of an entry; it may be freed */
 
 /* receiver_look.c */
 bool receiver_is_move(const struct receiver *r);

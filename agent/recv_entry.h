@@ -6,6 +6,7 @@
  *     +------> WAITING --turn--> OPENING --granted--> ARRIVING --all there--> RELEASING --> COMMITTING --> RESULT_READY
  *                                                        +--differs: WAITING again, or the bytes of one leaf (verify)
  *                                                        +--kept leaves compared: OPENING again, for the others
+ *  What the sender puts off goes through RELEASING and COMMITTING (its partial is left) to PUT_OFF, then LOOKING again.
  *  A failure in any of them ends in RELEASING (if granted), then COMMITTING as a discard (if there is a partial).
  *
  * Belongs to the main loop; while LOOKING, OPENING and COMMITTING it is the store's or the commit thread's.
@@ -19,7 +20,16 @@
 #include "engine/hash_tree.h"
 #include "peer-protocol/message.h"
 
-enum recv_phase { RECV_LOOKING, RECV_WAITING, RECV_OPENING, RECV_ARRIVING, RECV_RELEASING, RECV_COMMITTING, RECV_DONE };
+enum recv_phase {
+	RECV_LOOKING,
+	RECV_WAITING,
+	RECV_OPENING,
+	RECV_ARRIVING,
+	RECV_RELEASING,
+	RECV_COMMITTING,
+	RECV_PUT_OFF,
+	RECV_DONE,
+};
 
 /* What the store thread found to be necessary. */
 enum recv_verdict {
@@ -42,7 +52,7 @@ enum commit_kind {
 };
 
 /* What follows when every lane has released the grant. */
-enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT, AFTER_KEPT };
+enum after_release { AFTER_COMMIT, AFTER_FAILURE, AFTER_CONTENT, AFTER_BYTES, AFTER_RESULT, AFTER_KEPT, AFTER_PUT_OFF };
 
 struct receiver;
 struct store;
@@ -93,6 +103,7 @@ struct recv_entry {
 	char *path;               /* below the job's root; owned, like the link target */
 	struct entry_facts facts; /* as announced: kind, mode, size, mtime, owner; looked at: what of them it gets */
 	bool is_sparse;
+	bool is_mapped;                /* uid and gid are of this machine; before, indices of OWNERS */
 	bool keeps_owner;              /* facts.uid and gid, each unless it is UINT32_MAX */
 	bool is_read_by_root;          /* security.* and trusted.* are among its attributes */
 	uint8_t attribute_kinds;       /* enum attribute_kind: those that are made as announced; none while 0 */
@@ -108,6 +119,11 @@ struct recv_entry {
 	bool has_seen;
 	bool was_held;
 	bool may_replace;
+	struct {                             /* store_room.c */
+		uint64_t bytes, quota_bytes; /* counted, of its file system and of the quota */
+		uint64_t kept_bytes;         /* that an earlier job has kept of it */
+		bool is_counted;
+	} room;
 	bool may_set_meta; /* DIGESTS: mode and times, if the content proves equal */
 	/* data */
 	uint32_t attempt;
@@ -133,9 +149,15 @@ struct recv_entry {
 	uint64_t noted_leaves, noted_ever;
 	uint64_t quota_held;    /* bytes of it that count as held in the device's quota; whoever has the entry */
 	bool has_budget;        /* its leaves count in store.had_leaves */
-	haul_status peer_code;  /* the sender's failure, while the store thread has the entry */
+	haul_status peer_code;  /* the sender's failure, while a thread has the entry */
+	uint64_t resumed_bytes; /* told with HAVE */
 	uint64_t checkpoint_ns; /* when the last one was posted, or the partial opened */
 	bool checkpoint_runs;
+	/* a source that changes (receiver_again.c) */
+	bool is_put_off, has_next;
+	struct changed_entry next; /* has_next: what it has become */
+	unsigned states;           /* that it was told in after the first */
+	uint64_t moved_bytes;      /* that have arrived of the state it is in */
 	/* the result */
 	enum entry_outcome outcome;
 	haul_status code;

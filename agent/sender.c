@@ -230,6 +230,7 @@ void sender_message(struct sender *s, const struct message *m)
 	switch (m->type) {
 	case MSG_CREDIT:
 		sender_announce(s);
+		sender_again(s);
 		break;
 	case MSG_WANT:
 		sender_wants(s, &m->want);
@@ -273,6 +274,7 @@ void sender_writable(struct sender *s)
 		return;
 	sender_flush_failures(s);
 	sender_announce(s);
+	sender_again(s);
 }
 
 static haul_status copy_sources(struct sender *s, const struct scan_source *sources, size_t count)
@@ -328,6 +330,9 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	s->cfg = *cfg;
 	s->cpu_at_start_ms = process_cpu_ms();
 	list_init(&s->opens);
+	list_init(&s->put_offs_due);
+	list_init(&s->put_off);
+	list_init(&s->changes_due);
 	set_up_lanes(s, cfg);
 	st = block_queue_open(&s->queue, cfg->lane.block_bytes);
 	block_queue_set_order(&s->queue, cfg->order == ORDER_PHYSICAL, cfg->run_bytes);

@@ -59,8 +59,8 @@ void sender_have(struct sender *s, const struct msg_digests *m)
 	struct haul_fault fault = { 0 };
 	haul_status st = e && s->cfg.verb == JOB_COPY ? HAUL_OK : HAUL_NOT_ANNOUNCED;
 
-	if (haul_ok(st) && e->has_failed)
-		return; /* crossed with our FAILED */
+	if (haul_ok(st) && (e->has_failed || sender_is_put_off(e)))
+		return; /* crossed with our FAILED or PUT_OFF */
 	if (haul_ok(st))
 		st = put_told(s, e, m);
 	if (haul_failed(st))

@@ -30,13 +30,14 @@ static struct text name_of(const char *path)
  * holds the same files. Where ctime is rounded (FAT to 10 ms, others to seconds) a change may hide, and so may one that
  * comes within the same tick of the clock as the last: no id.
  */
-static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
+void sender_file_identity(const struct entry_facts *facts, struct manifest_entry *e)
 {
 	enum { FINE_NS = 10 * 1000 * 1000 };
 	uint8_t data[24];
 	struct bytes b = bytes_of(data, sizeof(data));
 	struct haul_digest id;
 
+	e->flags |= facts->kind == ENTRY_FILE && facts->blocks * 512 < facts->size ? ENTRY_SPARSE : 0;
 	if (facts->kind != ENTRY_FILE || facts->size <= HAUL_LEAF_BYTES || facts->ctime.nsec % FINE_NS == 0 ||
 	    facts->ctime.sec >= time(NULL) - 1)
 		return;
@@ -50,8 +51,6 @@ static void source_id(const struct entry_facts *facts, struct manifest_entry *e)
 
 static void entry_record(const struct sender *s, const struct scanned *i, struct manifest_record *ret_record)
 {
-	uint64_t allocated = i->facts.blocks * 512;
-
 	*ret_record = (struct manifest_record){
 		.type = RECORD_ENTRY,
 		.entry = { .index = i->index,
@@ -65,7 +64,6 @@ static void entry_record(const struct sender *s, const struct scanned *i, struct
 			   .group = i->group,
 			   .link_to = HAUL_NO_INDEX,
 			   .rdev = i->facts.rdev,
-			   .flags = i->facts.kind == ENTRY_FILE && allocated < i->facts.size ? ENTRY_SPARSE : 0,
 			   .attributes = i->attributes ? i->attributes->at : NULL,
 			   .attribute_count = i->attributes ? i->attributes->count : 0,
 			   .link_target = { i->link_target, i->link_target_len } },
@@ -74,7 +72,7 @@ static void entry_record(const struct sender *s, const struct scanned *i, struct
 		ret_record->entry.flags |= ENTRY_ATTRIBUTES_OF_ROOT;
 	if (i->attributes_left_out)
 		ret_record->entry.flags |= ENTRY_ATTRIBUTES_LEFT_OUT;
-	source_id(&i->facts, &ret_record->entry);
+	sender_file_identity(&i->facts, &ret_record->entry);
 }
 
 static void dir_end_record(const struct scanned *i, struct manifest_record *ret_record)
@@ -123,6 +121,7 @@ static haul_status window_add(struct sender *s, struct scanned *i)
 	if (i->facts.kind == ENTRY_FILE) {
 		s->totals.files++;
 		s->totals.bytes += i->facts.size;
+		s->announced_bytes += i->facts.size;
 	}
 	return HAUL_OK;
 }
@@ -203,7 +202,7 @@ static bool announce_some(struct sender *s, struct scan_batch *b)
 
 static void announce_end(struct sender *s)
 {
-	struct message m = { .type = MSG_MANIFEST_END, .manifest_end = { s->totals.entries, s->totals.bytes } };
+	struct message m = { .type = MSG_MANIFEST_END, .manifest_end = { s->totals.entries, s->announced_bytes } };
 	struct haul_fault fault = { 0 };
 	haul_status st = control_link_send(s->cfg.link, &m, &fault);
 
@@ -284,4 +283,5 @@ void sender_on_batch(void *owner, struct scan_batch *b)
 		return;
 	s->batches[s->batch_count++] = b;
 	sender_announce(s);
+	sender_again(s);
 }

@@ -1,5 +1,5 @@
 /* Inside of a sender, shared by sender.c (life and end), sender_manifest.c, sender_serve.c, sender_owed.c,
- * sender_have.c, sender_result.c and sender_erase.c. Main loop only. */
+ * sender_have.c, sender_again.c, sender_result.c and sender_erase.c. Main loop only. */
 #ifndef HAUL_AGENT_SENDER_PARTS_H
 #define HAUL_AGENT_SENDER_PARTS_H
 
@@ -58,6 +58,9 @@ struct send_entry {
 	bool is_telling;                /* HAVEs of the attempt that the next WANT begins */
 	uint64_t told_bytes;            /* in totals.bytes_resumed */
 	uint64_t leaves_left;           /* of the attempt being read */
+	bool is_wanted;                 /* counted in wanted_count */
+	uint64_t moved_bytes;           /* sent in the state that is announced */
+	struct send_again *again;       /* owned; NULL unless it was put off */
 	unsigned wants_due;             /* wished for and not yet all sent */
 	struct list owed;               /* struct send_owed; owned */
 	bool owes_small;                /* it left in a pack */
@@ -73,6 +76,7 @@ struct send_open {
 	uint64_t entry;
 	uint32_t attempt;
 	bool is_digests_only, is_repair, is_again;
+	bool is_other_state;       /* not the one that the scan saw */
 	struct leaf_range *ranges; /* owned; whole file: one range */
 	size_t range_count;        /* at least 1 */
 	int root_fd;
@@ -111,7 +115,14 @@ struct sender {
 	struct job_totals totals;
 	struct sender_owes owes;
 	uint64_t closing_ns; /* CLOSING: since when */
-	uint64_t had_leaves; /* of the files that the receiver has told something of: bounds their trees */
+	/* Files that changed, struct send_again: to be put off, put off in that order, to be told anew. */
+	struct list put_offs_due, put_off, changes_due;
+	size_t put_off_count; /* in the three, or being looked at */
+	size_t again_round;   /* of them that are to be looked at now */
+	unsigned looks;
+	size_t wanted_count;      /* entries wanted and without result, but for those put off */
+	uint64_t announced_bytes; /* of files, as MANIFEST has it */
+	uint64_t had_leaves;      /* of the files that the receiver has told something of: bounds their trees */
 	uint64_t cpu_at_start_ms;
 	haul_status why;
 	struct haul_fault fault;
@@ -138,13 +149,17 @@ void sender_maybe_farewell(struct sender *s);
 /* sender_manifest.c */
 void sender_on_batch(void *owner, struct scan_batch *b);
 void sender_announce(struct sender *s); /* as much as credit and link allow */
+/* What tells states of a file apart: its source id, if it has one, and ENTRY_SPARSE. */
+void sender_file_identity(const struct entry_facts *facts, struct manifest_entry *e);
 
 /* sender_serve.c */
 void sender_wants(struct sender *s, const struct msg_want *m);
 void sender_serve_more(struct sender *s); /* open what waits, within JOB_OPEN_FILES */
 void sender_on_report(void *owner, struct lane_report *r);
+/* It is put off, if it has changed and may be sent again, or lost. */
 void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st);
-void sender_entry_closed(struct sender *s, struct send_entry *e); /* its file is no longer in work */
+void sender_entry_lost(struct sender *s, struct send_entry *e, haul_status st); /* FAILED */
+void sender_entry_closed(struct sender *s, struct send_entry *e);               /* its file is no longer in work */
 void sender_flush_failures(struct sender *s);
 void send_open_free(struct send_open *o);
 
@@ -174,6 +189,23 @@ void sender_erase_writable(struct sender *s);
 void sender_looked(struct sender *s, const struct msg_looked *m);
 /* The job stops: whether nothing is aside any more; else sender_maybe_farewell() comes when it is so. */
 bool sender_erase_is_over(struct sender *s);
+
+/* sender_again.c */
+bool sender_put_off(struct sender *s, struct send_entry *e, haul_status st); /* false: it is not sent again */
+void sender_again(struct sender *s);                                         /* go on with what was put off */
+bool sender_is_put_off(const struct send_entry *e);
+unsigned sender_states(const struct send_entry *e);                          /* that it was told in after the first */
+bool sender_is_attempt_before(const struct send_entry *e, uint32_t attempt); /* of another state than the announced */
+/* Its RESULT has come: it speaks of the state of that attempt. */
+void sender_is_wanted(struct sender *s, struct send_entry *e, bool is_wanted);
+void sender_result_is_of(struct sender *s, struct send_entry *e, uint32_t attempt);
+void send_again_free(struct send_again *a);
+
+/* What has come of an attempt counts no more: it was before what is announced by now. */
+static inline bool sender_is_over(const struct send_entry *e, uint32_t attempt)
+{
+	return e->has_failed || sender_is_put_off(e) || sender_is_attempt_before(e, attempt);
+}
 
 /* sender_result.c */
 void sender_results(struct sender *s, const struct msg_result *m);

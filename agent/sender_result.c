@@ -11,6 +11,7 @@ void send_entry_free(struct send_entry *e)
 	while ((item = list_pop_front(&e->owed)))
 		free(list_item(item, struct send_owed, link));
 	hash_tree_free(e->tree);
+	send_again_free(e->again);
 	free(e->path);
 	free(e->source_path);
 	free(e->link_target);
@@ -64,6 +65,7 @@ static void tell(struct sender *s, const struct send_entry *e, const struct entr
 				      .has_offset = r->flags & RESULT_HAS_OFFSET,
 				      .offset = r->offset,
 				      .is_cloned = is_cloned(e, r),
+				      .states = sender_states(e),
 				      .has_source = true,
 				      .source = e->source,
 				      .source_path = e->source_path,
@@ -112,12 +114,15 @@ static haul_status one_result(struct sender *s, const struct entry_result *r)
 	e = index_map_get(&s->window, r->entry);
 	if (!e)
 		return HAUL_NOT_ANNOUNCED;
+	sender_result_is_of(s, e, r->attempt);
 	st = check_result(e, r);
 	if (haul_ok(st))
 		st = settle(s, e, r->outcome);
 	if (haul_failed(st))
 		return st;
 	(void)index_map_remove(&s->window, r->entry);
+	sender_is_wanted(s, e, false);
+	s->totals.files_again += r->outcome == OUTCOME_PROVEN && sender_states(e);
 	if (e->has_told)
 		s->had_leaves -= leaf_count(e->facts.size);
 	sender_entry_closed(s, e);
@@ -149,5 +154,6 @@ void sender_results(struct sender *s, const struct msg_result *m)
 	}
 	sender_announce(s);
 	sender_serve_more(s);
+	sender_again(s);
 	sender_check_end(s);
 }

@@ -44,10 +44,16 @@ void sender_flush_failures(struct sender *s)
 
 void sender_entry_failed(struct sender *s, struct send_entry *e, haul_status st)
 {
-	if (e->has_failed)
+	if (e->has_failed || sender_is_put_off(e))
 		return;
-	e->has_failed = true;
 	sender_entry_closed(s, e);
+	if (!sender_put_off(s, e, st))
+		sender_entry_lost(s, e, st);
+}
+
+void sender_entry_lost(struct sender *s, struct send_entry *e, haul_status st)
+{
+	e->has_failed = true;
 	if (s->failure_count == JOB_BATCH_RECORDS)
 		return; /* the job has failed already */
 	s->failures[s->failure_count++] =
@@ -97,7 +103,12 @@ static haul_status open_announced(struct send_open *o)
 		o->file.fd = -1;
 		return st;
 	}
-	return is_as_announced(&o->file.facts, &o->facts) ? HAUL_OK : HAUL_CHANGED;
+	if (is_as_announced(&o->file.facts, &o->facts))
+		return HAUL_OK;
+	if (!o->is_other_state || o->file.facts.inode != o->facts.inode || o->file.facts.size < o->facts.size)
+		return HAUL_CHANGED;
+	o->file.facts = o->facts; /* it does not rest: the lane finds that when it has read it, see sender_again.c */
+	return HAUL_OK;
 }
 
 /* What a probe reads is longer than what it announces, as a rule: only that it stays as it is counts. */
@@ -195,6 +206,8 @@ static void on_opened(uv_work_t *work, int status)
 
 	(void)status;
 	s->in_pool--;
+	if (e && sender_is_over(e, o->attempt))
+		e = NULL;
 	if (haul_ok(st) && e && (!o->is_repair || !e->was_opened)) {
 		e->opened_ctime = o->file.facts.ctime;
 		e->was_opened = true;
@@ -211,6 +224,7 @@ static void on_opened(uv_work_t *work, int status)
 	send_open_free(o);
 	sender_maybe_farewell(s);
 	sender_serve_more(s);
+	sender_again(s);
 }
 
 void sender_entry_closed(struct sender *s, struct send_entry *e)
@@ -230,7 +244,7 @@ void sender_serve_more(struct sender *s)
 
 		if (!o)
 			return;
-		if (!e || e->has_failed) {
+		if (!e || sender_is_over(e, o->attempt)) {
 			send_open_free(o);
 			continue;
 		}
@@ -259,6 +273,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .attempt = w->attempt,
 				 .is_digests_only = w->kind == WANT_DIGESTS,
 				 .is_repair = w->kind == WANT_RANGES,
+				 .is_other_state = sender_states(e) > 0,
 				 .range_count = count,
 				 .root_fd = s->sources[e->source].root_fd,
 				 .links = s->sources[e->source].links,
@@ -376,8 +391,8 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 		return HAUL_OK;
 	if (e->facts.kind != ENTRY_FILE)
 		return HAUL_BAD_MOVE;
-	if (e->has_failed)
-		return HAUL_OK; /* crossed with our FAILED */
+	if (sender_is_over(e, w->attempt))
+		return HAUL_OK; /* crossed with our FAILED, PUT_OFF or CHANGED */
 	if (++e->wants_due > WANTS_MAX)
 		return HAUL_BAD_MOVE;
 	if (e->attempt != w->attempt) {
@@ -387,6 +402,7 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 	e->attempt = w->attempt;
 	e->was_sent = e->was_sent || w->kind == WANT_WHOLE;
 	e->is_telling = false;
+	sender_is_wanted(s, e, true);
 	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
 		return sender_want_small(s, e, pack);
 	return want_big(s, e, w);
@@ -457,9 +473,12 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 
 	s->totals.bytes_sent += r->bytes;
 	s->totals.leaves_moved += r->leaf_count;
-	if (!e || e->attempt != r->attempt || e->has_failed)
+	if (e && (sender_is_put_off(e) || sender_is_attempt_before(e, r->attempt)))
+		s->totals.bytes_again += r->bytes;
+	if (!e || e->attempt != r->attempt || sender_is_over(e, r->attempt))
 		return;
 	sender_owes_leaves(s, e, r);
+	e->moved_bytes += r->bytes;
 	explain_report(s, e, r);
 	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {
 		haul_status st = r->is_again ? hash_tree_put_again(e->tree, r->first_leaf + i, &r->digests[i])
@@ -486,7 +505,7 @@ static void file_failed(struct sender *s, const struct lane_report *r)
 {
 	struct send_entry *e = index_map_get(&s->window, r->entry);
 
-	if (e && e->attempt == r->attempt)
+	if (e && e->attempt == r->attempt && !sender_is_over(e, r->attempt))
 		sender_entry_failed(s, e, r->status);
 	sender_serve_more(s);
 }
@@ -498,7 +517,7 @@ static void pack_is_sent(struct sender *s, const struct lane_report *r)
 		const struct lane_pack_entry *item = &r->items[i];
 		struct send_entry *e = index_map_get(&s->window, item->entry);
 
-		if (!e)
+		if (!e || sender_is_over(e, item->attempt))
 			continue;
 		e->wants_due = 0;
 		if (e->attempt != item->attempt)
@@ -524,6 +543,7 @@ void sender_on_report(void *owner, struct lane_report *r)
 			pack_is_sent(s, r);
 		else if (r->type == LANE_FILE_FAILED)
 			file_failed(s, r);
+		sender_again(s);
 	}
 	lane_report_free(r);
 }

@@ -52,7 +52,7 @@ static bool may_create(const struct store *s, struct recv_entry *e)
 /* A sync: what stands in the way goes with what is surplus, by the same guards. */
 static bool is_held(const struct store *s, struct recv_entry *e)
 {
-	if (!s->cfg.mirror || e->was_held || !may(s, RIGHT_DELETE) || !store_note_in_the_way(s, e))
+	if (!s->cfg.mirror || e->was_held || e->states || !may(s, RIGHT_DELETE) || !store_note_in_the_way(s, e))
 		return false;
 	e->verdict = VERDICT_HELD;
 	if (e->node)
@@ -323,7 +323,7 @@ static void look(struct store *s, struct recv_entry *e)
 		look_probe(s, e);
 		return;
 	}
-	if (s->cfg.mirror && !e->was_held)
+	if (s->cfg.mirror && !e->was_held && !e->states)
 		e->dir->has_lost_names |= !store_note_name(e);
 	if (e->dir->is_held) {
 		e->verdict = VERDICT_HELD;
@@ -350,7 +350,7 @@ static void look(struct store *s, struct recv_entry *e)
 		return;
 	}
 	look_copy(s, e);
-	if (s->cfg.mirror && !e->was_held && e->has_seen && e->verdict != VERDICT_HELD)
+	if (s->cfg.mirror && !e->was_held && !e->states && e->has_seen && e->verdict != VERDICT_HELD)
 		mirror_saw(s->cfg.mirror);
 }
 
@@ -362,12 +362,25 @@ static void deliver_looked(struct mail *m, void *ctx)
 	e->store->on_looked(e);
 }
 
+/* It has changed, and what was kept of it before is of no use for what it is now. */
+static void forget_before(struct store *s, const struct recv_entry *e)
+{
+	bool is_settled = e->verdict == VERDICT_RESULT || e->verdict == VERDICT_COMMIT;
+
+	if (s->cfg.verb == JOB_COPY && s->cfg.place && haul_ok(e->code) &&
+	    (is_settled || e->facts.size <= HAUL_LEAF_BYTES) && place_forget_kept(s->cfg.place, e->path) &&
+	    s->cfg.quota && !e->partial.kept_beside)
+		quota_change(s->cfg.quota, e->partial.kept_bytes, 0);
+}
+
 static void deliver_look(struct mail *m, void *ctx)
 {
 	struct recv_entry *e = list_item(m, struct recv_entry, mail);
 	struct store *s = ctx;
 
 	look(s, e);
+	if (e->states)
+		forget_before(s, e);
 	e->mail.deliver = deliver_looked;
 	worker_answer(&s->worker, s->cfg.main, &e->mail);
 }

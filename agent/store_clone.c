@@ -103,6 +103,8 @@ bool store_clone(struct store *s, struct recv_entry *e)
 		give_up_pair(s, from, to);
 	if (st.code == HAUL_CODE_CROSS_DEVICE || st.code == HAUL_CODE_UNSUPPORTED)
 		return false;
+	if (st.code == HAUL_CODE_CHANGED)
+		return false; /* it is asked for: the sender sees that too, and tells it anew */
 	e->was_cloned = haul_ok(st);
 	e->code = st;
 	return true;

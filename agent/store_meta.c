@@ -58,7 +58,9 @@ static void trim_owner(struct store *s, struct recv_entry *e)
 	uint32_t bits = e->facts.mode & SPECIAL_BITS;
 
 	e->keeps_owner = is_root && may;
-	store_map_owners(s, e);
+	if (!e->is_mapped)
+		store_map_owners(s, e);
+	e->is_mapped = true;
 	if (e->keeps_owner)
 		return;
 	e->facts.mode &= ~(uint32_t)(e->facts.kind == ENTRY_DIRECTORY ? SPECIAL_BITS : SPECIAL_BITS | STICKY_BIT);

@@ -85,14 +85,15 @@ static uint64_t sum(uint64_t a, uint64_t b)
 }
 
 /* What has to be found for it, beyond what is there and what is kept. */
-static uint64_t new_bytes(const struct store *s, const struct recv_entry *e)
+static uint64_t new_bytes(const struct store *s, struct recv_entry *e)
 {
 	uint64_t there = size_there(e);
 
 	if (is_big(e) && s->cfg.may_clone && e->origin.at.path)
 		return 0;
-	if (is_big(e) && s->cfg.place && !e->dir->is_missing)
-		there += place_kept_bytes(s->cfg.place, e->path);
+	if (is_big(e) && s->cfg.place && !e->dir->is_missing && !e->room.is_counted) /* else it is this job's own */
+		e->room.kept_bytes = place_kept_bytes(s->cfg.place, e->path);
+	there += e->room.kept_bytes;
 	return e->facts.size > there ? e->facts.size - there : 0;
 }
 
@@ -129,7 +130,7 @@ static void make_room(struct store *s, unsigned n, uint64_t lacks)
 		s->room.of[n].free_bytes = sum(s->room.of[n].free_bytes, bytes);
 }
 
-static bool file_system_takes(struct store *s, const struct recv_entry *e, uint64_t bytes)
+static bool file_system_takes(struct store *s, struct recv_entry *e, uint64_t bytes)
 {
 	uint64_t *need, *free_bytes;
 
@@ -140,6 +141,7 @@ static bool file_system_takes(struct store *s, const struct recv_entry *e, uint6
 	need = &s->room.of[e->dir->room - 1].need_bytes;
 	free_bytes = &s->room.of[e->dir->room - 1].free_bytes;
 	*need = sum(*need, bytes);
+	e->room.bytes = bytes;
 	if (*need > *free_bytes && !s->room.of[e->dir->room - 1].is_full) {
 		make_room(s, e->dir->room - 1u, *need - *free_bytes);
 		s->room.of[e->dir->room - 1].is_full = *need > *free_bytes;
@@ -159,6 +161,7 @@ static bool quota_takes(struct store *s, struct recv_entry *e, uint64_t bytes)
 		room->quota_left = quota_left(s->cfg.quota);
 	}
 	room->quota_need = sum(room->quota_need, bytes);
+	e->room.quota_bytes = bytes;
 	if (room->quota_need > room->quota_left)
 		return false;
 	if (is_big(e) || s->cfg.flags & JOB_DRY_RUN || !bytes)
@@ -208,10 +211,21 @@ void store_leave_quota(struct recv_entry *e)
 
 /* ---- both ---- */
 
+/* It is looked at again: what it was counts no more. */
+static void take_back(struct store *s, struct recv_entry *e)
+{
+	if (e->room.bytes)
+		s->room.of[e->dir->room - 1].need_bytes -= e->room.bytes;
+	s->room.quota_need -= e->room.quota_bytes;
+	e->room.bytes = e->room.quota_bytes = 0;
+}
+
 haul_status store_room_takes(struct store *s, struct recv_entry *e)
 {
 	uint64_t bytes = new_bytes(s, e);
 
+	take_back(s, e);
+	e->room.is_counted = true;
 	if (bytes && !e->is_sparse && !file_system_takes(s, e, bytes))
 		return HAUL_NO_SPACE;
 	return s->cfg.quota && bytes && !quota_takes(s, e, bytes) ? HAUL_QUOTA : HAUL_OK;

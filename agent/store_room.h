@@ -34,7 +34,8 @@ struct store_room {
 
 /*
  * Count the content of a file that has to be written. HAUL_NO_SPACE, HAUL_QUOTA: with it, or with one before, its file
- * system or the quota is too small. One that needs nothing new may always begin.
+ * system or the quota is too small. One that needs nothing new may always begin. Of a file that is looked at again,
+ * because its source has changed, only the new state counts.
  */
 HAUL_MUST_USE haul_status store_room_takes(struct store *s, struct recv_entry *e);
 

@@ -29,7 +29,7 @@ void store_verify_look(struct store *s, struct recv_entry *e)
 {
 	e->verdict = VERDICT_RESULT;
 	e->outcome = OUTCOME_PROVEN;
-	if (!store_note_name(e)) {
+	if (!e->states && !store_note_name(e)) {
 		e->outcome = OUTCOME_FAILED;
 		e->code = HAUL_NO_MEMORY;
 		return;

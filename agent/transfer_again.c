@@ -90,6 +90,7 @@ static void drop_attempt(struct transfer *t)
 	if (t->sender)
 		sender_each_sent(t->sender, note_sent, t);
 	a->files_sent += all->files_sent;
+	a->files_again += all->files_again;
 	a->bytes_sent += all->bytes_sent;
 	keep_most(&a->most, all);
 	a->had_agreed = a->had_agreed || (all->has_agreed && transfer_is_far_move(t));
@@ -255,6 +256,7 @@ void transfer_sum(const struct transfer *t, struct job_totals *ret)
 	if (!a->count)
 		return;
 	ret->bytes_sent += a->bytes_sent;
+	ret->files_again += a->files_again;
 	/* What attempts before have sent is there by now too, and of no earlier run. */
 	ret->bytes_resumed = ret->bytes_resumed > a->bytes_sent ? ret->bytes_resumed - a->bytes_sent : 0;
 }

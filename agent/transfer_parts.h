@@ -61,7 +61,7 @@ struct transfer_again {
 	uint64_t furthest; /* position() of the attempt that came furthest */
 	unsigned reasons;  /* t->reasons of what was found before the job */
 	struct backoff backoff;
-	uint64_t files_sent, bytes_sent; /* by the attempts that are over */
+	uint64_t files_sent, files_again, bytes_sent; /* by the attempts that are over */
 	struct job_totals most;          /* the most that one of them saw: entries, files, bytes, files by outcome */
 	bool had_agreed;                 /* one had come so far that it deletes: a move */
 	struct {

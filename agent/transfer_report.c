@@ -31,7 +31,8 @@ static uint64_t more(uint64_t a, uint64_t b)
 /* Done never falls and never passes the total; what is under way counts by what has crossed. */
 static uint64_t bytes_done(const struct transfer *t, const struct job_totals *now, uint64_t total)
 {
-	uint64_t crossing = now->bytes_skipped + now->bytes_sent + now->bytes_resumed, done = now->bytes_done;
+	uint64_t crossing = now->bytes_skipped + now->bytes_sent + now->bytes_resumed - now->bytes_again;
+	uint64_t done = now->bytes_done;
 
 	if (crossing > done && t->req->verb == TRANSFER_COPY)
 		done = crossing;
@@ -147,7 +148,9 @@ void transfer_fill_report(struct transfer *t)
 	r->entries_total = all->entries;
 	r->bytes_total = all->bytes;
 	r->bytes_sent = all->bytes_sent;
-	r->bytes_resumed = all->bytes_resumed;
+	r->files_sent_again = all->files_again;
+	/* What is sent anew goes on with what had come before it changed: of no earlier run. */
+	r->bytes_resumed = all->bytes_resumed > all->bytes_again ? all->bytes_resumed - all->bytes_again : 0;
 	r->files_verified_transfer = all->files_proven + sent_before(t, all);
 	r->files_unread = all->files_unchanged - sent_before(t, all);
 	r->has_root = all->has_root;

@@ -320,6 +320,9 @@ static void tell_failed(struct transfer *t, const struct job_entry *e)
 		explain_right(t, e, &words);
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, words.text);
 		p.remedy = t->no_right_count++ ? NULL : words.remedy;
+	} else if (code.code == HAUL_CODE_CHANGED && e->states) {
+		(void)snprintf(text, sizeof(text), "%s: %s, and each of %u times that it was sent again", shown,
+			       haul_status_text(code), e->states);
 	} else {
 		(void)snprintf(text, sizeof(text), "%s: %s", shown, haul_status_text(code));
 	}

@@ -177,6 +177,7 @@ static void done_files(struct json *j, const struct transfer_report *r)
 	json_uint(j, "bytes_sent", r->bytes_sent);
 	json_uint(j, "bytes_reused", r->bytes_reused);
 	json_uint(j, "bytes_resumed", r->bytes_resumed);
+	json_uint(j, "files_sent_again", r->files_sent_again);
 }
 
 static void done_proof(struct json *j, const struct transfer_report *r)

@@ -200,6 +200,9 @@ uint64_t place_kept_bytes(struct place *p, const char *path);
  */
 void place_look_kept(struct place *p, int private_fd, const uint8_t peer_id[32]);
 
+/* What is kept for `path` goes, unless another job has it (false): it will not be gone on with. */
+bool place_forget_kept(struct place *p, const char *path);
+
 /* fsync of the directory that holds `path`. */
 HAUL_MUST_USE haul_status place_sync_parent(struct place *p, const char *path);
 

@@ -505,6 +505,27 @@ uint64_t place_kept_bytes(struct place *p, const char *path)
 	return bytes;
 }
 
+bool place_forget_kept(struct place *p, const char *path)
+{
+	struct place_parent at = { 0 };
+	bool is_gone = false;
+	struct partial f;
+	struct stat st;
+	int fd;
+
+	if (p->keeps && haul_ok(place_parent_get(p, path, &at)) && haul_ok(find_kept_spot(p, &at, path, &f))) {
+		fd = openat(f.dir_fd, f.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && private_lock(fd, LOCK_EX | LOCK_NB) && fstat(fd, &st) == 0 &&
+		    partial_is_ours(f.owns_dir, &st) && is_still_named(f.dir_fd, f.name, fd))
+			is_gone = remove_stale(&f);
+		if (fd >= 0)
+			(void)close(fd);
+		partial_leave_spot(&f);
+	}
+	place_parent_put(&at);
+	return is_gone;
+}
+
 /* ---- the directory ---- */
 
 void place_kept_open(struct place *p)

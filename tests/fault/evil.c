@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct evil_case *const tables[] = { talk_cases, manifest_cases, push_cases, pull_cases, probe_cases };
+static const struct evil_case *const tables[] = { talk_cases,  manifest_cases, push_cases,
+						  again_cases, pull_cases,     probe_cases };
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 static const struct evil_case *find(const char *name)

@@ -93,7 +93,7 @@ struct evil_case {
 	uint64_t size; /* of `whole` */
 };
 
-extern const struct evil_case talk_cases[], manifest_cases[], push_cases[], pull_cases[], probe_cases[];
+extern const struct evil_case talk_cases[], manifest_cases[], push_cases[], again_cases[], pull_cases[], probe_cases[];
 
 /* A line of those tables: a script, whose name is the case's, and its verdicts. */
 #define CODE(name) HAUL_CODE_##name

@@ -56,7 +56,7 @@ cases() { "$EVIL" list | sed -n "$1"; }
 }
 
 @test "a sender that breaks a rule" {
-	evil $(cases '/^name_dots$/,/^error_in_the_middle$/p')
+	evil $(cases '/^name_dots$/,/^put_off_and_gone$/p')
 	all_is_well
 }
 

@@ -9,7 +9,7 @@ setup() {
 }
 
 DONE_NUMBERS="exit files_total files_sent files_skipped files_deleted files_kept files_failed entries_total bytes_total
-	bytes_sent bytes_reused bytes_resumed cpu_s peer_cpu_s elapsed_s rate_bytes_per_s lanes files_verified_transfer files_verified_disk files_unread"
+	bytes_sent bytes_reused bytes_resumed files_sent_again cpu_s peer_cpu_s elapsed_s rate_bytes_per_s lanes files_verified_transfer files_verified_disk files_unread"
 
 # Every line is an object with a known event, and the frame of start and done is kept.
 check_stream() {

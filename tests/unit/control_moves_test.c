@@ -26,12 +26,12 @@ struct walk_state {
  * T job end  D done  Z cancel  Y note  P alive  4 choice  5 left  1 look  2 looked  3 moved  6 put off  7 changed
  * l lane lost; m a job that is a move */
 static const char letters[MSG_TYPE_LAST + 1] = {
-	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',  [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',     [MSG_LISTING] = 'G',
-	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',  [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',    [MSG_LANE_HELLO] = 'L',
-	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',  [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M', [MSG_MANIFEST_END] = 'N',
-	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',   [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',      [MSG_FAILED] = 'X',
-	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T', [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',   [MSG_NOTE] = 'Y',
-	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',    [MSG_LOOKED] = '2', [MSG_MOVED] = '3',    [MSG_PUT_OFF] = '6',
+	[MSG_HELLO] = 'H',   [MSG_LOOKUP] = 'U',  [MSG_FOUND] = 'F',  [MSG_LIST] = 'I',      [MSG_LISTING] = 'G',
+	[MSG_JOB] = 'J',     [MSG_ACCEPT] = 'A',  [MSG_BUSY] = 'B',   [MSG_ERROR] = 'E',     [MSG_LANE_HELLO] = 'L',
+	[MSG_LANE_OK] = 'K', [MSG_CREDIT] = 'C',  [MSG_OWNERS] = 'O', [MSG_MANIFEST] = 'M',  [MSG_MANIFEST_END] = 'N',
+	[MSG_WANT] = 'W',    [MSG_BASIS] = 'S',   [MSG_HAVE] = 'V',   [MSG_ACK] = 'Q',       [MSG_FAILED] = 'X',
+	[MSG_RESULT] = 'R',  [MSG_JOB_END] = 'T', [MSG_DONE] = 'D',   [MSG_CANCEL] = 'Z',    [MSG_NOTE] = 'Y',
+	[MSG_ALIVE] = 'P',   [MSG_LOOK] = '1',    [MSG_LOOKED] = '2', [MSG_MOVED] = '3',     [MSG_PUT_OFF] = '6',
 	[MSG_CHANGED] = '7', [MSG_CHOICE] = '4',  [MSG_LEFT] = '5',   [MSG_LANE_LOST] = 'l',
 };
 

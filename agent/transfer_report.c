@@ -155,7 +155,7 @@ void transfer_fill_report(struct transfer *t)
 	r->files_unread = all->files_unchanged - sent_before(t, all);
 	r->has_root = all->has_root;
 	r->job_root = all->root;
-	if (!t->is_local) {
+	if (!t->is_local && t->req->is_move) {
 		r->files_deleted = all->moved.files;
 		r->entries_deleted = all->moved.entries;
 		r->files_kept += all->moved.kept_files;

@@ -238,12 +238,22 @@ static void batch_used_up(struct sender *s, struct scan_batch *b)
 	source_scan_return(b);
 }
 
-/* Who its entries belong to comes before them. False: no further now. */
+static bool has_credit(const struct sender *s)
+{
+	uint64_t records, bytes;
+
+	control_credit(control_link_session(s->cfg.link), &records, &bytes);
+	return records && bytes;
+}
+
+/* Who its entries belong to comes before them, and no earlier than they may come themselves. False: no further now. */
 static bool announce_owners(struct sender *s, struct scan_batch *b)
 {
 	struct haul_fault fault = { 0 };
 
 	while (b->owners_used < b->owners.count) {
+		if (!has_credit(s))
+			return false;
 		size_t left = b->owners.count - b->owners_used, n = left < OWNERS_AT_ONCE ? left : OWNERS_AT_ONCE;
 		const struct message m = { .type = MSG_OWNERS, .owners = { b->owners.at + b->owners_used, n } };
 		haul_status st = control_link_send(s->cfg.link, &m, &fault);

@@ -221,7 +221,8 @@ whole() {
 	for round in $(seq 40); do
 		[ -e src ] || break
 		rc=0
-		HAUL_HOME=$A timeout -s KILL "0.$((RANDOM % 450 + 50))" "$HAUL" move ${options[round % 4]} src disk \
+		# the first ones are over before anything can be done, the last ones long enough to end it
+		HAUL_HOME=$A timeout -s KILL "$(printf '0.%03d' $((round * 10 + RANDOM % 20 + 10)))" "$HAUL" move ${options[round % 4]} src disk \
 			>"$T/out" 2>"$T/err" 3>&- </dev/null || rc=$?
 		if [ "$rc" -eq 137 ]; then killed=$((killed + 1)); fi
 		if [ $((round % 10)) -eq 0 ]; then whole; fi

@@ -1,8 +1,9 @@
 /*
- * Ctrl-C: SIGINT, SIGTERM and SIGHUP set a flag that the work looks at, instead of ending the process. Whatever the work
- * does then, and wherever it may be stuck, the process ends: at once when another signal comes STOP_SIGNALS_AGAIN_MS
- * later or after that, by itself when STOP_SIGNALS_PATIENCE_S have passed, as if it had been killed (docs/DURABILITY.md
- * says what that leaves), with 128 + the number of the first. One at a time in a process; main thread.
+ * Ctrl-C: SIGINT, SIGTERM and SIGHUP set a flag that the work looks at, instead of ending the process. Whatever the
+ * work does then, and wherever it may be stuck, the process ends: at once when another signal comes
+ * STOP_SIGNALS_AGAIN_MS later or after that, by itself when STOP_SIGNALS_PATIENCE_S have passed, as if it had been
+ * killed (docs/DURABILITY.md says what that leaves), with 128 + the number of the first. One at a time in a process;
+ * main thread.
  */
 #ifndef HAUL_AGENT_STOP_SIGNALS_H
 #define HAUL_AGENT_STOP_SIGNALS_H

@@ -62,8 +62,8 @@ struct transfer_again {
 	unsigned reasons;  /* t->reasons of what was found before the job */
 	struct backoff backoff;
 	uint64_t files_sent, files_again, bytes_sent; /* by the attempts that are over */
-	struct job_totals most;          /* the most that one of them saw: entries, files, bytes, files by outcome */
-	bool had_agreed;                 /* one had come so far that it deletes: a move */
+	struct job_totals most; /* the most that one of them saw: entries, files, bytes, files by outcome */
+	bool had_agreed;        /* one had come so far that it deletes: a move */
 	struct {
 		uint64_t files, entries, bytes;
 	} moved; /* deleted by the attempts that are over */

@@ -247,7 +247,8 @@ static const struct manifest_record records[] = {
 		     .link_to = HAUL_NO_INDEX,
 		     .link_target = T("../x") } },
 	{ .type = RECORD_DIR_END, .dir_end = { .directory = 0, .count = 2, .is_complete = true } },
-	{ .type = RECORD_DIR_END, .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED, .is_partial = true } },
+	{ .type = RECORD_DIR_END,
+	  .dir_end = { .directory = HAUL_NO_INDEX, .count = 1, .error = HAUL_CODE_DENIED, .is_partial = true } },
 };
 static const struct message manifest = {
 	.type = MSG_MANIFEST,

@@ -82,17 +82,22 @@ static haul_status let_go_of_directory(struct place *p, struct partial *f, const
 	return HAUL_OK;
 }
 
-/* Without a limit of its own it counts no blocks. */
+/* For what is not there yet of a file. Without a limit of its own the file system counts no blocks. */
 static haul_status look_for_room(int fd, uint64_t size)
 {
+	enum { UNIT = 512 };
 	struct statfs fs;
-	uint64_t room;
+	struct stat st;
+	uint64_t room, there;
 
-	if (fstatfs(fd, &fs) < 0)
+	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
 		return haul_status_from_errno(errno);
 	if (fs.f_blocks == 0)
 		return HAUL_OK;
-	return haul_ok(haul_mul_u64(fs.f_bavail, (uint64_t)fs.f_bsize, &room)) && size > room ? HAUL_NO_SPACE : HAUL_OK;
+	there = (uint64_t)st.st_blocks * UNIT;
+	if (haul_failed(haul_mul_u64(fs.f_bavail, (uint64_t)fs.f_bsize, &room)))
+		return HAUL_OK;
+	return size > there && size - there > room ? HAUL_NO_SPACE : HAUL_OK;
 }
 
 /*

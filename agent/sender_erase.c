@@ -136,9 +136,10 @@ static void finish(struct sender *s)
 {
 	struct message done = { .type = MSG_DONE };
 
+	if (!say(s, &done))
+		return; /* the link is full: once more when it is not */
 	s->state = SENDER_AGREEING;
-	if (say(s, &done))
-		s->done_sent = true;
+	s->done_sent = true;
 }
 
 /* As far as the link takes it. */

@@ -19,6 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Directories to be done from which on other threads are worth their start: a sync that deletes 20,000 directories with
+ * a file each took 38 s of CPU with eight threads for each of them, and takes 4. */
+enum { WIDE = 16 };
+
 enum { HANDLES_MAX = 256, HANDLES_LEAST = 8, TICK_NS = 200 * 1000 * 1000, NS_PER_S = 1000 * 1000 * 1000 };
 
 bool tree_is_stopping(struct tree_remover *r)
@@ -211,6 +215,33 @@ static unsigned start_threads(struct tree_worker *workers, unsigned count, pthre
 	return started;
 }
 
+static bool is_wide(struct tree_remover *r)
+{
+	bool wide;
+
+	pthread_mutex_lock(&r->lock);
+	wide = r->alive >= WIDE;
+	pthread_mutex_unlock(&r->lock);
+	return wide;
+}
+
+/* Nobody wants ticks: the calling thread works too, alone until there is enough for others. How many it has started. */
+static unsigned work_here(struct tree_remover *r, struct tree_worker *workers, pthread_t *threads)
+{
+	unsigned started = 0;
+	bool has_called = false;
+	struct tree_dir *d;
+
+	while ((d = next_work(r))) {
+		tree_work(&workers[0], d);
+		if (has_called || !is_wide(r))
+			continue;
+		has_called = true;
+		started = start_threads(workers + 1, r->cfg->threads - 1, threads);
+	}
+	return started;
+}
+
 static haul_status run_threads(struct tree_remover *r, struct haul_fault *fault)
 {
 	unsigned count = r->cfg->threads, started;
@@ -221,11 +252,11 @@ static haul_status run_threads(struct tree_remover *r, struct haul_fault *fault)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for %u threads", count);
 	for (unsigned i = 0; i < count; i++)
 		workers[i].r = r;
-	started = start_threads(workers, count, threads);
+	started = r->cfg->on_tick ? start_threads(workers, count, threads) : 0;
 	if (started)
 		wait_for_end(r);
 	else
-		(void)thread_run(&workers[0]); /* without a second thread it is done here, without ticks */
+		started = work_here(r, workers, threads); /* also without a second thread, then without ticks */
 	for (unsigned i = 0; i < started; i++)
 		(void)pthread_join(threads[i], NULL);
 	free(workers);

@@ -40,7 +40,6 @@ struct mirror {
 	struct timespec dir_time; /* its own, before that */
 	char *paths;              /* owned; of the note in hand: directory, name */
 	size_t paths_cap;
-	uint64_t told;
 	haul_status status;
 	struct haul_fault fault;
 };

@@ -71,7 +71,6 @@ static void tell(struct mirror *m, const struct doomed *d, haul_status st)
 	if (dir_len)
 		mail->path[dir_len] = '/';
 	memcpy(mail->path + at, d->name, name_len + 1);
-	m->told++;
 	worker_answer(&m->worker, m->cfg.main, &mail->mail);
 }
 
@@ -85,9 +84,8 @@ static void leave_dir(struct mirror *m)
 	if (m->dir_fd < 0)
 		return;
 	if (m->is_dirty) {
-		if (*m->dir)
-			(void)futimens(m->dir_fd,
-				       times); /* another's directory keeps the new time: the next run sees to it */
+		if (*m->dir) /* another's directory keeps the new time: the next run sees to it */
+			(void)futimens(m->dir_fd, times);
 		if (haul_failed(beneath_sync_directory(m->dir_fd, m->cfg.root_fd)))
 			fail(m, HAUL_IO, "what was deleted could not be made durable");
 	}
@@ -225,9 +223,8 @@ static haul_status look_again(struct mirror *m, const struct doomed *d)
 
 static haul_status remove_file(struct mirror *m, const struct doomed *d)
 {
-	if (unlinkat(m->dir_fd, d->name, 0))
-		return errno == EBUSY ? HAUL_OK
-				      : haul_status_from_errno(errno); /* something is mounted on it: it stays */
+	if (unlinkat(m->dir_fd, d->name, 0)) /* busy: something is mounted on it, and it stays */
+		return errno == EBUSY ? HAUL_OK : haul_status_from_errno(errno);
 	m->totals.deleted++;
 	m->totals.deleted_files += d->facts.kind == ENTRY_FILE;
 	m->is_dirty = true;

@@ -279,11 +279,13 @@ static const char *cure(const struct transfer *t, const struct mirror_totals *m,
 	case DELETE_EMPTY_SOURCE:
 		(void)snprintf(ret_text, cap, "Is it mounted? What really is to go: haul remove, at the destination");
 		return ret_text;
+	case DELETE_BLIND:
+		return "Make it readable, or leave it out with --exclude";
+	case DELETE_TROUBLED:
+		return "Make room, or see to the disk, and run the same command again";
 	case DELETE_TOO_MANY_HERE:
 	case DELETE_ALLOWED:
 	case DELETE_OTHER_SOURCE:
-	case DELETE_BLIND:
-	case DELETE_TROUBLED:
 		break;
 	}
 	return NULL;

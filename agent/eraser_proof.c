@@ -8,6 +8,7 @@
 #include "engine/beneath.h"
 #include "engine/random_hex.h"
 #include "engine/sync_reach.h"
+#include "engine/whole_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -188,33 +189,17 @@ static int open_file(int dir_fd, const char *name)
 	return openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* A whole buffer, or all up to the end; -1 with errno. */
-static ssize_t read_full(int fd, char *buf)
-{
-	size_t len = 0;
-
-	while (len < COMPARE_BYTES) {
-		ssize_t got = read(fd, buf + len, COMPARE_BYTES - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
-}
-
 static haul_status compare_files(int from, int to, char *buf, const _Atomic bool *stop, struct haul_fault *fault)
 {
 	for (;;) {
-		ssize_t a = read_full(from, buf), b = a < 0 ? -1 : read_full(to, buf + COMPARE_BYTES);
+		size_t a, b = 0;
+		haul_status st = read_up_to(from, buf, COMPARE_BYTES, &a);
 
-		if (b < 0)
-			return haul_fault_errno(fault, errno, "it cannot be read once more");
-		if (a != b || memcmp(buf, buf + COMPARE_BYTES, (size_t)a) != 0)
+		if (haul_ok(st))
+			st = read_up_to(to, buf + COMPARE_BYTES, COMPARE_BYTES, &b);
+		if (haul_failed(st))
+			return haul_fault_set(fault, st, "it cannot be read once more: %s", haul_status_text(st));
+		if (a != b || memcmp(buf, buf + COMPARE_BYTES, a) != 0)
 			return haul_fault_set(fault, HAUL_CHANGED, "it has changed since it was read");
 		if (a < COMPARE_BYTES)
 			return HAUL_OK;

@@ -1,14 +1,9 @@
 /* Notes of what only the destination has, and what speaks against deleting it. */
 #include "agent/mirror_parts.h"
 
-#include "engine/scratch_file.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum {
 	FREE_DELETIONS = 10, /* never too many */
@@ -82,14 +77,7 @@ void mirror_note_lost(struct mirror *m, haul_status st)
 
 void mirror_note(struct mirror *m, const char *dir, const char *name, const struct entry_facts *facts, bool is_blind)
 {
-	const struct mirror_note n = { .facts = *facts,
-				       .dir_bytes = (uint32_t)strlen(dir) + 1,
-				       .name_bytes = (uint32_t)strlen(name) + 1 };
-
-	if (fwrite(&n, sizeof(n), 1, m->notes) != 1 || fwrite(dir, n.dir_bytes, 1, m->notes) != 1 ||
-	    fwrite(name, n.name_bytes, 1, m->notes) != 1)
-		mirror_note_lost(m, HAUL_IO);
-	m->noted++;
+	(void)note_file_add(m->notes, facts, sizeof(*facts), dir, name);
 	m->is_blind |= is_blind;
 }
 
@@ -97,25 +85,20 @@ haul_status mirror_new(const struct mirror_config *cfg, struct mirror **ret_mirr
 {
 	struct mirror *m = calloc(1, sizeof(*m));
 	haul_status st;
-	int fd;
 
 	if (!m)
 		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a sync");
 	m->cfg = *cfg;
 	m->dir_fd = -1;
-	fd = scratch_file_open(AT_FDCWD, cfg->scratch_dir);
-	m->notes = fd < 0 ? NULL : fdopen(fd, "w+");
-	if (!m->notes) {
-		st = haul_fault_errno(fault, errno, "cannot make a scratch file for a sync");
-		if (fd >= 0)
-			(void)close(fd);
+	st = note_file_new(cfg->scratch_dir, &m->notes, fault);
+	if (haul_failed(st)) {
 		free(m);
 		return st;
 	}
 	(void)sem_init(&m->room, 0, MIRROR_TOLD_AHEAD);
 	st = worker_start(&m->worker, "haul-mirror", NULL, m, fault);
 	if (haul_failed(st)) {
-		(void)fclose(m->notes);
+		note_file_free(m->notes);
 		(void)sem_destroy(&m->room);
 		free(m);
 		return st;
@@ -136,10 +119,9 @@ void mirror_free(struct mirror *m)
 		return;
 	mirror_stop(m);
 	worker_stop(&m->worker);
-	(void)fclose(m->notes);
+	note_file_free(m->notes);
 	(void)sem_destroy(&m->room);
 	free(m->dir);
-	free(m->paths);
 	free(m);
 }
 

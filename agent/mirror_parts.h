@@ -3,21 +3,15 @@
 #define HAUL_AGENT_MIRROR_PARTS_H
 
 #include "agent/mirror.h"
+#include "agent/note_file.h"
 #include "agent/shares.h"
 #include "engine/base/entry.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <time.h>
 
 enum { MIRROR_TOLD_AHEAD = 4096 }; /* calls of on_doomed that are not yet off the receiver's hands */
-
-/* In the scratch file, followed by the two paths with their NULs. */
-struct mirror_note {
-	struct entry_facts facts;
-	uint32_t dir_bytes, name_bytes;
-};
 
 struct mirror {
 	struct mirror_config cfg;
@@ -26,8 +20,7 @@ struct mirror {
 	_Atomic bool stop;
 	sem_t room; /* MIRROR_TOLD_AHEAD less what was told and is not taken */
 	/* Whoever notes, then the thread's. */
-	FILE *notes; /* owned; the scratch file */
-	uint64_t noted;
+	struct note_file *notes; /* owned; of each: its facts, the directory, the name */
 	struct mirror_totals totals;
 	bool is_blind;    /* some of it is noted because the source could not be read whole */
 	haul_status lost; /* why the notes are not whole */
@@ -38,8 +31,6 @@ struct mirror {
 	int dir_fd;               /* owned; -1: none */
 	bool is_dirty;            /* something in it has gone */
 	struct timespec dir_time; /* its own, before that */
-	char *paths;              /* owned; of the note in hand: directory, name */
-	size_t paths_cap;
 	haul_status status;
 	struct haul_fault fault;
 };

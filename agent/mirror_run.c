@@ -19,7 +19,7 @@ enum { THREADS = 8 };
 
 struct doomed {
 	struct entry_facts facts;
-	const char *dir, *name; /* point into m->paths */
+	const char *dir, *name; /* of the note in hand */
 };
 
 /* What one call of on_doomed takes, on its way to the main loop. */
@@ -119,47 +119,20 @@ static haul_status enter_dir(struct mirror *m, const char *dir)
 
 /* ---- notes ---- */
 
-static bool make_room(struct mirror *m, size_t need)
-{
-	char *paths;
-
-	if (need <= m->paths_cap)
-		return true;
-	paths = realloc(m->paths, need);
-	if (!paths)
-		return false;
-	m->paths = paths;
-	m->paths_cap = need;
-	return true;
-}
-
-static bool next_note(struct mirror *m, struct doomed *ret)
-{
-	struct mirror_note n;
-
-	if (fread(&n, sizeof(n), 1, m->notes) != 1 || !make_room(m, (size_t)n.dir_bytes + n.name_bytes) ||
-	    fread(m->paths, (size_t)n.dir_bytes + n.name_bytes, 1, m->notes) != 1)
-		return false;
-	*ret = (struct doomed){ .facts = n.facts, .dir = m->paths, .name = m->paths + n.dir_bytes };
-	return true;
-}
-
 typedef void each_fn(struct mirror *m, const struct doomed *d);
 
-static void for_each(struct mirror *m, uint64_t most, each_fn *act)
+static void for_each(struct mirror *m, off_t end, unsigned most, each_fn *act)
 {
 	struct doomed d;
-	uint64_t n = 0;
+	off_t at = 0;
 
-	if (fseeko(m->notes, 0, SEEK_SET))
-		fail(m, haul_status_from_errno(errno), "the notes of a sync could not be read");
-	while (n < most && n < m->noted && !is_stopping(m)) {
-		if (!next_note(m, &d)) {
-			fail(m, HAUL_IO, "the notes of a sync could not be read");
-			break;
-		}
-		act(m, &d);
-		n++;
+	for (unsigned n = 0; at < end && (!most || n < most) && !is_stopping(m); n++) {
+		haul_status st = note_file_read(m->notes, at, &d.facts, sizeof(d.facts), &d.dir, &d.name, &at);
+
+		if (haul_failed(st))
+			fail(m, st, "the notes of a sync could not be read");
+		else
+			act(m, &d);
 	}
 	leave_dir(m);
 }
@@ -256,13 +229,13 @@ static void remove_one(struct mirror *m, const struct doomed *d)
 	tell(m, d, st);
 }
 
-static void delete_all(struct mirror *m)
+static void delete_all(struct mirror *m, off_t end)
 {
 	if (m->cfg.home && haul_failed(shares_load(m->cfg.home, &m->shares, &m->fault))) {
 		m->status = m->fault.status;
 		return;
 	}
-	for_each(m, UINT64_MAX, remove_one);
+	for_each(m, end, 0, remove_one);
 	shares_free(&m->shares);
 	m->shares = (struct share_list){ 0 };
 }
@@ -279,19 +252,22 @@ void mirror_deliver_run(struct mail *mail, void *ctx)
 {
 	struct mirror *m = list_item(mail, struct mirror, begin);
 
+	off_t end = 0;
+	haul_status st = note_file_end(m->notes, &end);
+
 	(void)ctx;
-	if (fflush(m->notes))
-		mirror_note_lost(m, haul_status_from_errno(errno));
-	for_each(m, UINT64_MAX, count);
+	if (haul_failed(st))
+		fail(m, st, "the notes of a sync could not be written: nothing was deleted");
+	for_each(m, end, 0, count);
 	m->totals.refusal = mirror_weigh(m);
 	if (is_stopping(m))
 		;
 	else if (m->totals.refusal)
-		for_each(m, MIRROR_TOLD_WHEN_REFUSED, tell_refused);
+		for_each(m, end, MIRROR_TOLD_WHEN_REFUSED, tell_refused);
 	else if (m->cfg.is_dry)
-		for_each(m, UINT64_MAX, tell_dry);
+		for_each(m, end, 0, tell_dry);
 	else
-		delete_all(m);
+		delete_all(m, end);
 	m->end.deliver = deliver_end;
 	worker_answer(&m->worker, m->cfg.main, &m->end);
 }

@@ -8,6 +8,7 @@
 #include "agent/eraser_meta.h"
 #include "agent/local_place.h"
 #include "engine/hash_tree.h"
+#include "engine/whole_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,37 +46,18 @@ static int open_file(int dir_fd, const char *name)
 	return fd < 0 && errno == EPERM ? openat(dir_fd, name, flags) : fd;
 }
 
-/* One leaf; its length, or -1 with errno. */
-static ssize_t read_leaf(int fd, char *buf)
-{
-	size_t len = 0;
-
-	while (len < HAUL_LEAF_BYTES) {
-		ssize_t got = read(fd, buf + len, HAUL_LEAF_BYTES - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
-}
-
 static haul_status hash_all(struct move_work *w, int fd, struct hash_tree *tree, char *buf, struct haul_fault *fault)
 {
 	for (uint64_t leaf = 0; !hash_tree_is_full(tree); leaf++) {
 		struct haul_digest d;
-		ssize_t len = read_leaf(fd, buf);
-		haul_status st;
+		size_t len;
+		haul_status st = read_up_to(fd, buf, HAUL_LEAF_BYTES, &len);
 
-		if (len < 0)
-			return haul_fault_errno(fault, errno, "it cannot be read once more");
+		if (haul_failed(st))
+			return haul_fault_set(fault, st, "it cannot be read once more: %s", haul_status_text(st));
 		if (is_stopping(w))
 			return haul_fault_set(fault, HAUL_CANCELLED, "%s", haul_status_text(HAUL_CANCELLED));
-		leaf_digest(buf, (size_t)len, &d);
+		leaf_digest(buf, len, &d);
 		st = hash_tree_put(tree, leaf, &d);
 		if (haul_failed(st))
 			return haul_fault_set(fault, st, "%s", haul_status_text(st));

@@ -21,6 +21,7 @@ struct note_file {
 	int bad;     /* errno of a note that could not be written */
 	char *texts; /* owned; of the note in hand */
 	size_t texts_cap;
+	off_t at; /* where it stands after a note was read; else -1 */
 };
 
 haul_status note_file_new(const char *scratch_dir, struct note_file **ret_notes, struct haul_fault *fault)
@@ -29,17 +30,19 @@ haul_status note_file_new(const char *scratch_dir, struct note_file **ret_notes,
 	int fd;
 
 	if (!n)
-		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for a move");
+		return haul_fault_set(fault, HAUL_NO_MEMORY, "no memory for notes");
 	fd = scratch_file_open(AT_FDCWD, scratch_dir);
 	n->file = fd < 0 ? NULL : fdopen(fd, "w+");
 	if (!n->file) {
-		haul_status st = haul_fault_errno(fault, errno, "cannot make a scratch file for a move");
+		haul_status st =
+		    haul_fault_errno(fault, errno, "cannot make a scratch file for notes in %s", scratch_dir);
 
 		if (fd >= 0)
 			(void)close(fd);
 		free(n);
 		return st;
 	}
+	n->at = -1;
 	*ret_notes = n;
 	return HAUL_OK;
 }
@@ -71,6 +74,7 @@ uint32_t note_file_add(struct note_file *n, const void *fixed, size_t fixed_byte
 			  .second_bytes = (uint32_t)strlen(second) + 1 };
 
 	h.all_bytes = all_bytes(&h);
+	n->at = -1;
 	if (!write_all(n->file, &h, sizeof(h)) || !write_all(n->file, fixed, fixed_bytes) ||
 	    !write_all(n->file, first, h.first_bytes) || !write_all(n->file, second, h.second_bytes))
 		n->bad = errno ? errno : EIO;
@@ -81,6 +85,7 @@ haul_status note_file_end(struct note_file *n, off_t *ret_end)
 {
 	off_t end;
 
+	n->at = -1;
 	if (n->bad)
 		return haul_status_from_errno(n->bad);
 	if (fflush(n->file) || fseeko(n->file, 0, SEEK_END) || (end = ftello(n->file)) < 0)
@@ -107,10 +112,13 @@ haul_status note_file_read(struct note_file *n, off_t at, void *ret_fixed, size_
 			   const char **ret_second, off_t *ret_next)
 {
 	struct head h;
+	bool is_there = n->at == at;
 	size_t texts;
 
-	if (fseeko(n->file, at, SEEK_SET) || fread(&h, sizeof(h), 1, n->file) != 1 || h.fixed_bytes != fixed_bytes ||
-	    h.all_bytes != all_bytes(&h) || fread(ret_fixed, fixed_bytes, 1, n->file) != 1)
+	n->at = -1;
+	if ((!is_there && fseeko(n->file, at, SEEK_SET)) || fread(&h, sizeof(h), 1, n->file) != 1 ||
+	    h.fixed_bytes != fixed_bytes || h.all_bytes != all_bytes(&h) ||
+	    fread(ret_fixed, fixed_bytes, 1, n->file) != 1)
 		return HAUL_IO;
 	texts = (size_t)h.first_bytes + h.second_bytes;
 	if (!make_room(n, texts))
@@ -119,6 +127,6 @@ haul_status note_file_read(struct note_file *n, off_t at, void *ret_fixed, size_
 		return HAUL_IO;
 	*ret_first = n->texts;
 	*ret_second = n->texts + h.first_bytes;
-	*ret_next = at + (off_t)h.all_bytes;
+	*ret_next = n->at = at + (off_t)h.all_bytes;
 	return HAUL_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/hash_tree.h"
 #include "engine/scratch_file.h"
+#include "engine/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,45 +50,19 @@ void job_digest_free(struct job_digest *j)
 	free(j);
 }
 
-static haul_status write_whole(int fd, const uint8_t *data, size_t len, uint64_t offset)
+/* What lies beyond the end of the file was never put. */
+static haul_status read_digests(int fd, struct haul_digest *ret_digests, size_t count, uint64_t first)
 {
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+	size_t got, len = count * sizeof(*ret_digests);
+	haul_status st = read_up_to_at(fd, ret_digests, len, first * HAUL_DIGEST_BYTES, &got);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return haul_status_from_errno(n < 0 ? errno : ENOSPC);
-		data += n;
-		len -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return HAUL_OK;
-}
-
-/* What lies beyond the end of the file reads as never put. */
-static haul_status read_whole(int fd, uint8_t *data, size_t len, uint64_t offset)
-{
-	while (len > 0) {
-		ssize_t n = pread(fd, data, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return haul_status_from_errno(errno);
-		if (n == 0)
-			return haul_bug("an entry of the job never got its digest");
-		data += n;
-		len -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return HAUL_OK;
+	return haul_ok(st) && got < len ? haul_bug("an entry of the job never got its digest") : st;
 }
 
 static haul_status run_flush(struct job_digest *j)
 {
 	haul_status st =
-	    write_whole(j->fd, j->run[0].bytes, j->run_count * sizeof(j->run[0]), j->run_start * HAUL_DIGEST_BYTES);
+	    write_whole_at(j->fd, j->run, j->run_count * sizeof(j->run[0]), j->run_start * HAUL_DIGEST_BYTES);
 
 	if (haul_ok(st))
 		j->run_count = 0;
@@ -114,7 +89,7 @@ haul_status job_digest_put(struct job_digest *j, uint64_t index, const struct ha
 static haul_status tree_put_run(struct hash_tree *t, const struct job_digest *j, uint64_t first, unsigned count)
 {
 	struct haul_digest digests[RUN_MAX];
-	haul_status st = read_whole(j->fd, digests[0].bytes, count * sizeof(digests[0]), first * HAUL_DIGEST_BYTES);
+	haul_status st = read_digests(j->fd, digests, count, first);
 
 	for (unsigned i = 0; haul_ok(st) && i < count; i++) {
 		if (digest_equal(&digests[i], &nothing))

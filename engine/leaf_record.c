@@ -4,6 +4,7 @@
 #include "engine/base/bytes.h"
 #include "engine/beneath.h"
 #include "engine/hash_tree.h"
+#include "engine/whole_io.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -38,44 +39,11 @@ bool leaf_source_equal(const struct leaf_source *a, const struct leaf_source *b)
 	       memcmp(a->id, b->id, sizeof(a->id)) == 0 && memcmp(a->id, none, sizeof(none)) != 0;
 }
 
-/* ---- reading and writing whole ---- */
-
-static haul_status write_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return haul_status_from_errno(n < 0 ? errno : EIO);
-		data += n;
-		len -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return HAUL_OK;
-}
-
-/* Fewer only where the file ends. */
-static haul_status read_up_to(int fd, uint8_t *ret_data, size_t len, uint64_t offset, size_t *ret_got)
-{
-	ssize_t n = 1;
-
-	*ret_got = 0;
-	while (*ret_got < len && n) {
-		n = pread(fd, ret_data + *ret_got, len - *ret_got, (off_t)(offset + *ret_got));
-		if (n < 0 && errno != EINTR)
-			return haul_status_from_errno(errno);
-		*ret_got += n > 0 ? (size_t)n : 0;
-	}
-	return HAUL_OK;
-}
-
 /* HAUL_TRUNCATED: the file ends before. */
 static haul_status read_at(int fd, uint8_t *ret_data, size_t len, uint64_t offset)
 {
 	size_t got;
-	haul_status st = read_up_to(fd, ret_data, len, offset, &got);
+	haul_status st = read_up_to_at(fd, ret_data, len, offset, &got);
 
 	return haul_ok(st) && got < len ? HAUL_TRUNCATED : st;
 }
@@ -157,7 +125,7 @@ haul_status leaf_record_create(int dir_fd, const char *name, const struct leaf_s
 	if (fd < 0)
 		return haul_status_from_errno(errno);
 	encode_header(source, inode, header);
-	st = write_at(fd, header, sizeof(header), 0);
+	st = write_whole_at(fd, header, sizeof(header), 0);
 	if (haul_ok(st) && fsync(fd) < 0)
 		st = haul_status_from_errno(errno);
 	if (haul_ok(st))
@@ -221,7 +189,7 @@ haul_status leaf_record_label(struct leaf_record *r, const char *path)
 	bytes_put(&b, path, path_len);
 	(void)bytes_skip(&b, text - path_len);
 	put_check(&b, data, len, r->end);
-	st = write_at(r->fd, data, len + CHECK_BYTES, r->end);
+	st = write_whole_at(r->fd, data, len + CHECK_BYTES, r->end);
 	if (haul_ok(st))
 		r->end += len + CHECK_BYTES;
 	return st;
@@ -265,7 +233,7 @@ static haul_status read_piece(const struct leaf_record *r, uint64_t leaves, stru
 	uint8_t data[PIECE_BYTES_MAX];
 	struct bytes b = bytes_of(data, sizeof(data));
 	size_t got;
-	haul_status st = read_up_to(r->fd, data, sizeof(data), r->end, &got);
+	haul_status st = read_up_to_at(r->fd, data, sizeof(data), r->end, &got);
 	uint64_t count;
 
 	if (haul_ok(st) && got < PIECE_HEAD_BYTES)
@@ -378,7 +346,7 @@ static haul_status append_batch(struct leaf_record *r, const struct leaf_piece *
 
 	for (size_t i = 0; i < count; i++)
 		len += encode_piece(&pieces[i], r->end + len, data + len);
-	st = write_at(r->fd, data, len, r->end);
+	st = write_whole_at(r->fd, data, len, r->end);
 	if (haul_ok(st))
 		r->end += len;
 	return st;

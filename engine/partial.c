@@ -8,6 +8,7 @@
 #include "engine/base/escape.h"
 #include "engine/place.h"
 #include "engine/random_hex.h"
+#include "engine/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -196,21 +197,6 @@ haul_status partial_create(struct place *p, const char *path, const struct parti
 	return HAUL_OK;
 }
 
-static haul_status write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return haul_status_from_errno(n < 0 ? errno : EIO);
-		data += n;
-		len -= (size_t)n;
-	}
-	return HAUL_OK;
-}
-
 enum { HOLE_BYTES = 4096 };
 
 static size_t zeros_at(const uint8_t *data, size_t len)
@@ -233,7 +219,7 @@ static haul_status write_with_holes(int fd, const uint8_t *data, size_t len)
 			end += len - end < HOLE_BYTES ? len - end : HOLE_BYTES;
 		if (end > at && lseek(fd, (off_t)at, SEEK_SET) < 0)
 			return haul_status_from_errno(errno);
-		st = write_all(fd, data + at, end - at);
+		st = write_whole(fd, data + at, end - at);
 		at = end < len ? end + hole : end;
 	}
 	return st;
@@ -324,7 +310,7 @@ haul_status partial_create_small(struct place *p, const char *path, const void *
 		partial_leave_spot(&f);
 		return st;
 	}
-	st = meta->has_holes ? write_with_holes(fd, data, len) : write_all(fd, data, len);
+	st = meta->has_holes ? write_with_holes(fd, data, len) : write_whole(fd, data, len);
 	if (haul_ok(st))
 		st = owner_give(fd, &f.owner);
 	if (haul_ok(st))

@@ -6,6 +6,7 @@
 #include "engine/small_file.h"
 
 #include "engine/beneath.h"
+#include "engine/whole_io.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,20 +42,10 @@ static haul_status look(int fd, const struct entry_facts *expect, struct entry_f
 
 static haul_status read_all(int fd, uint8_t *buf, size_t len)
 {
-	size_t at = 0;
+	size_t got;
+	haul_status st = read_up_to(fd, buf, len, &got);
 
-	while (at < len) {
-		ssize_t n = read(fd, buf + at, len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return haul_status_from_errno(errno);
-		if (n == 0)
-			return HAUL_CHANGED; /* cut meanwhile */
-		at += (size_t)n;
-	}
-	return HAUL_OK;
+	return haul_ok(st) && got < len ? HAUL_CHANGED : st; /* cut meanwhile */
 }
 
 haul_status small_file_read(const struct source_place *at, const struct entry_facts *expect, void *buf, size_t cap,

@@ -287,6 +287,24 @@ mount_loop() {
 	MOUNTS=("$3" "${MOUNTS[@]}") # the last one goes first
 }
 
+# share_on KIND MEGABYTES [MKFS OPTION...]: pair anew, with the share on a file system of its own.
+share_on() {
+	SHARE_AT=$T/small
+	mount_loop "$1" "$2" "$SHARE_AT" "${@:3}"
+	stop_agent "$AGENT_PID"
+	rm -rf "$T/a" "$T/b"
+	pair
+}
+
+# make_tree DIR BYTES: a big file and SMALL_FILES small ones (100); SIZE and FILES are of all.
+make_tree() {
+	mkdir -p "$1"
+	"$MKTREE" big "$2" "$1/big"
+	"$MKTREE" small "${SMALL_FILES:-100}" 3000 "$1/many"
+	SIZE=$(find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d", n }')
+	FILES=$(find "$1" -type f | wc -l)
+}
+
 # What the tests of move begin with, in a directory of its own, which becomes the current one; A has no home yet.
 things_to_move() {
 	A=$T/a

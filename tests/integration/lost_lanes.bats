@@ -4,6 +4,8 @@ load lib
 load proxy
 load trees
 
+SMALL_FILES=300
+
 setup() {
 	test_begin
 	pair
@@ -11,15 +13,6 @@ setup() {
 
 teardown() {
 	test_end
-}
-
-# A big file and small ones; SIZE is of all.
-make_tree() {
-	mkdir -p "$1"
-	"$MKTREE" big "$2" "$1/big"
-	"$MKTREE" small 300 3000 "$1/many"
-	SIZE=$(find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d", n }')
-	FILES=$(find "$1" -type f | wc -l)
 }
 
 # What one lane of four may owe: its blocks at both ends, of 1 MiB, and what buffers between them hold.

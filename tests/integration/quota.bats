@@ -12,15 +12,6 @@ setup() {
 	pair
 }
 
-# share_on KIND MEGABYTES [MKFS OPTION...]: anew, with the share on a file system of its own.
-share_on() {
-	SHARE_AT=$T/small
-	mount_loop "$1" "$2" "$SHARE_AT" "${@:3}"
-	stop_agent "$AGENT_PID"
-	rm -rf "$T/a" "$T/b"
-	pair
-}
-
 quota() { expect 0 haul_b peer allow edit1 "inbox=${2:-writer}" --quota "$1"; }
 used() { haul_b peer show edit1 --json 2>/dev/null </dev/null | jq -r 'select(.event == "peer").rights[0].quota_used_bytes'; }
 uses() { [ "$(used)" -eq "$1" ]; }

@@ -33,15 +33,6 @@ finish() {
 
 has_sent() { [ "$(grep '"progress"' "$T/run.out" | tail -n 1 | jq .bytes_sent)" -ge "$1" ]; }
 
-# A big file and small ones; SIZE is of all.
-make_tree() {
-	mkdir -p "$1"
-	"$MKTREE" big "$2" "$1/big"
-	"$MKTREE" small 100 3000 "$1/many"
-	SIZE=$(find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%d", n }')
-	FILES=$(find "$1" -type f | wc -l)
-}
-
 # one_job [BYTES]: told as one job: all of it was sent, hardly more than once (and those bytes), and what was done never
 # fell.
 one_job() {

@@ -321,15 +321,6 @@ second_device() {
 
 # --- no room --------------------------------------------------------------------------------------------------------
 
-# The share lies on another file system, mounted at $T/small.
-share_on() {
-	SHARE_AT=$T/small
-	mount_loop "$1" "$2" "$SHARE_AT" "${@:3}"
-	stop_agent "$AGENT_PID"
-	rm -rf "$T/a" "$T/b"
-	pair
-}
-
 # An ext4 of 160 MB with 100 MB taken: some 40 MB are left until `rm $SHARE/ballast`.
 small_disk() {
 	share_on ext4 160 -m 0

@@ -109,6 +109,8 @@ haul_status field_check_number(const struct field *f, uint64_t value)
 		return HAUL_BAD_VALUE;
 	if (f->kind == FIELD_POWER && (value & (value - 1)))
 		return HAUL_BAD_VALUE;
+	if (f->kind == FIELD_BITS && (value & ~f->max))
+		return HAUL_BAD_VALUE;
 	return HAUL_OK;
 }
 

@@ -13,6 +13,7 @@ enum field_kind {
 	FIELD_UINT,    /* number; in C an unsigned integer or enum of `width` bytes */
 	FIELD_INDEX,   /* as UINT; nil on the wire stands for all bits set: "none" */
 	FIELD_POWER,   /* as UINT, and a power of two */
+	FIELD_BITS,    /* as UINT, and no bit set but those of `max` */
 	FIELD_INT,     /* number; int64_t */
 	FIELD_BOOL,    /* bool */
 	FIELD_FIXED,   /* bin of exactly `max` bytes; nil stands for zeros; uint8_t[max] */
@@ -29,7 +30,7 @@ struct field {
 	enum field_kind kind;
 	uint16_t at;             /* offset in the C struct: the value, or the pointer */
 	uint16_t count_at;       /* DIGESTS, RECORDS: offset of the size_t count */
-	uint8_t width;           /* UINT, INDEX, POWER: bytes of the number in the C struct */
+	uint8_t width;           /* UINT, INDEX, POWER, BITS: bytes of the number in the C struct */
 	uint64_t min, max;       /* of the number, the length in bytes or the count */
 	const struct layout *of; /* RECORDS */
 };

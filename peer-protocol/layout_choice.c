@@ -26,7 +26,7 @@ static haul_status choice_check(const void *record)
 static const struct field choice_fields[] = {
 	FIELD_ARRAY(FIELD_RECORDS, struct msg_choice, rules, rule_count, 0, MESSAGE_RULES_MAX, &rule_layout),
 	FIELD_ARRAY(FIELD_RECORDS, struct msg_choice, paths, path_count, 0, MESSAGE_RECORDS_MAX, &path_layout),
-	FIELD_NUMBER(FIELD_UINT, struct msg_choice, flags, 0, CHOICE_FLAGS_ALL),
+	FIELD_NUMBER(FIELD_BITS, struct msg_choice, flags, 0, CHOICE_FLAGS_ALL),
 	FIELD_NUMBER(FIELD_UINT, struct msg_choice, size_min, 0, UINT64_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_choice, size_max, 0, UINT64_MAX),
 	FIELD_VALUE(FIELD_INT, struct msg_choice, oldest.sec, 0, 0),
@@ -35,8 +35,6 @@ static const struct field choice_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_choice, newest.nsec, 0, 999999999),
 };
 const struct layout choice_layout = { LAYOUT_OF(struct msg_choice, choice_fields), .check = choice_check };
-_Static_assert((CHOICE_FLAGS_ALL & (CHOICE_FLAGS_ALL + 1)) == 0,
-	       "the flags are a run of bits, so that one bound refuses others");
 
 static const struct field left_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_left, entries, 0, UINT64_MAX),

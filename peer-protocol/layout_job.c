@@ -56,7 +56,7 @@ static const struct field job_fields[] = {
 	FIELD_VALUE(FIELD_FIXED, struct msg_job, job_id, 16, 16),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, verb, JOB_COPY, JOB_PROBE),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, direction, JOB_PUSH, JOB_PULL),
-	FIELD_NUMBER(FIELD_UINT, struct msg_job, flags, 0, JOB_FLAGS_ALL),
+	FIELD_NUMBER(FIELD_BITS, struct msg_job, flags, 0, JOB_FLAGS_ALL),
 	FIELD_VALUE(FIELD_TEXT, struct msg_job, share, 1, MESSAGE_SHARE_NAME_MAX),
 	FIELD_VALUE(FIELD_PATH, struct msg_job, root, 0, MESSAGE_PATH_MAX),
 	FIELD_ARRAY(FIELD_RECORDS, struct msg_job, sources, source_count, 0, MESSAGE_SOURCES_MAX, &source_layout),
@@ -66,7 +66,7 @@ static const struct field job_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, server_device, DEVICE_UNKNOWN, DEVICE_KIND_LAST),
 	FIELD_VALUE(FIELD_FIXED, struct msg_job, disk_id, DISK_ID_BYTES, DISK_ID_BYTES),
-	FIELD_NUMBER(FIELD_UINT, struct msg_job, fixed, 0, JOB_FIXED_ALL),
+	FIELD_NUMBER(FIELD_BITS, struct msg_job, fixed, 0, JOB_FIXED_ALL),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, more_lanes, 0, LANES_MAX - 1),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, probe_bytes, 0, MESSAGE_PROBE_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct msg_job, delete_rule, DELETE_NONE, DELETE_ANY),
@@ -74,8 +74,6 @@ static const struct field job_fields[] = {
 	FIELD_VALUE(FIELD_BOOL, struct msg_job, deletes_at_root, 0, 1),
 };
 const struct layout job_layout = { LAYOUT_OF(struct msg_job, job_fields), .check = job_check };
-_Static_assert((JOB_FLAGS_ALL & (JOB_FLAGS_ALL + 1)) == 0,
-	       "the flags are a run of bits, so that one bound refuses others");
 
 static const struct field accept_fields[] = {
 	FIELD_VALUE(FIELD_FIXED, struct msg_accept, session_id, SESSION_ID_BYTES, SESSION_ID_BYTES),

@@ -155,6 +155,7 @@ static haul_status read_field(struct layout_reader *r, const struct field *f, ui
 	case FIELD_UINT:
 	case FIELD_INDEX:
 	case FIELD_POWER:
+	case FIELD_BITS:
 		return read_number(r, f, record);
 	case FIELD_INT:
 		return read_int(r, f, record);

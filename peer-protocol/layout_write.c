@@ -125,6 +125,7 @@ static haul_status write_field(msgpack_packer *pk, const struct field *f, const 
 	case FIELD_UINT:
 	case FIELD_INDEX:
 	case FIELD_POWER:
+	case FIELD_BITS:
 		return write_number(pk, f, record);
 	case FIELD_INT:
 		return write_int(pk, f, record);
@@ -195,6 +196,7 @@ static size_t field_bytes_max(const struct field *f, const uint8_t *record)
 	case FIELD_UINT:
 	case FIELD_INDEX:
 	case FIELD_POWER:
+	case FIELD_BITS:
 	case FIELD_INT:
 	case FIELD_BOOL:
 		return NUMBER_MAX;

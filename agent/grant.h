@@ -32,7 +32,7 @@ struct grant {
 	const struct attributes *attributes; /* SMALL: held */
 	unsigned attribute_kinds;
 	bool keeps_owner;
-	bool has_holes;   /* SMALL: its source does */
+	bool has_holes;   /* WRITE, SMALL: pages of zeros become holes */
 	uint32_t holders; /* bit n: lane n has not released it; the main loop's */
 };
 

@@ -50,9 +50,10 @@ struct job_totals {
 	uint64_t bytes_done;                 /* of `bytes`: nothing more to do for them */
 	uint64_t leaves_moved;               /* read and sent, written, or compared: that it goes on */
 	uint64_t bytes_sent;                 /* payload on the wire */
+	uint64_t bytes_holes;                /* of `bytes`: lay in holes, and did not travel */
 	uint64_t bytes_resumed;              /* of files that went on: there since an earlier job */
 	uint64_t files_again;                /* of those proven: changed meanwhile, and were sent anew */
-	uint64_t bytes_again;                /* of the two sums above: of states that no longer count */
+	uint64_t bytes_again;                /* of the sums above: of states that no longer count */
 	bool scan_is_complete;               /* `entries`, `files`, `bytes` are final */
 	struct haul_digest root;             /* when the job has ended well */
 	bool has_root;
@@ -75,8 +76,8 @@ struct job_totals {
 /* A number that changes whenever a job has made headway; messages alone are none. */
 static inline uint64_t job_headway(const struct job_totals *t)
 {
-	return t->leaves_moved + t->bytes_sent + t->entries + t->proven + t->unchanged + t->failed + t->doomed_told +
-	       t->moved.entries + t->moved.kept_files;
+	return t->leaves_moved + t->bytes_sent + t->bytes_holes + t->entries + t->proven + t->unchanged + t->failed +
+	       t->doomed_told + t->moved.entries + t->moved.kept_files;
 }
 
 /*

@@ -72,6 +72,7 @@ struct lane_report {
 	uint32_t bad_leaves;   /* bit i: first_leaf + i */
 	uint32_t again_leaves; /* WRITTEN: those that had arrived before, and were not written again */
 	uint64_t bytes;        /* payload */
+	uint64_t hole_bytes;   /* SENT, WRITTEN: of the file, and none of them on the wire */
 	bool is_digests;       /* SENT: no content left, only digests */
 	bool is_again;         /* SENT: a lane was lost with it, so it may have been read before */
 	unsigned mode;         /* SENT, WRITTEN, COMPARED: 1 + enum buffered_reason of the file by then; 0: not said */

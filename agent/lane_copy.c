@@ -62,7 +62,7 @@ static struct recv_block *arrive(struct lane *l, struct send_block *b)
 		return NULL;
 	}
 	to->op.done = recv_write_done;
-	if (b->header.type != LANE_DIGESTS) {
+	if (b->header.type != LANE_DIGESTS && !b->is_hole) {
 		to->block = b->block;
 		b->block = NULL;
 	}
@@ -161,7 +161,7 @@ static bool next_block(struct lane *l)
 	l->sending = send_ready_pop(l);
 	if (!l->sending)
 		return false;
-	l->sending->left = l->sending->block ? (size_t)l->sending->header.bytes : 0;
+	l->sending->left = l->sending->is_hole ? 0 : (size_t)l->sending->header.bytes;
 	return true;
 }
 
@@ -173,7 +173,7 @@ static bool is_running(const struct lane *l)
 /* In phases, for one disk at both ends: nothing is written while anything is read (send_fill() sees to the rest). */
 static bool may_write(const struct lane *l, const struct send_block *b)
 {
-	return !l->job->is_phased || !b->block || b->header.type != LANE_BLOCK || !engine_pending(l->engine, false);
+	return !l->job->is_phased || b->is_hole || b->header.type != LANE_BLOCK || !engine_pending(l->engine, false);
 }
 
 /* False: nothing more now. */

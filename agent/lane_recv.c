@@ -68,7 +68,7 @@ struct recv_block *recv_block_new(struct lane *l, const struct lane_header *head
 	b->report->attempt = header->attempt;
 	b->report->first_leaf = header->first_leaf;
 	b->report->leaf_count = header->leaf_count;
-	b->report->bytes = header->bytes;
+	*(header->flags & LANE_ZERO ? &b->report->hole_bytes : &b->report->bytes) = header->bytes;
 	return b;
 }
 void recv_trace(struct recv_block *b, struct trace_span *span, enum trace_stage stage)

@@ -21,6 +21,7 @@ struct recv_block {
 	const uint8_t *contents;   /* pack */
 	struct lane_report *report;
 	unsigned writes_left;
+	size_t write_at; /* in the block: what comes before is written, or on its way, or need not be */
 	struct trace_span receive, check, disk; /* disk: written, read to compare, or in the pool */
 };
 

@@ -2,7 +2,7 @@
  * The sending half of a lane.
  *
  * send_fill() takes work while a block is free: a range of a big file becomes one direct read, a pack of small files is
- * read by the thread pool, a hole needs no block at all. What has been read joins `ready` in order of completion, and
+ * read by the thread pool, a hole keeps its block unread. What has been read joins `ready` in order of completion, and
  * send_pump() encrypts it leaf by leaf, in pieces that are hashed first and then in cache, and after each its digest,
  * until the socket is behind. Nothing waits for anything but a disk or the socket.
  *
@@ -144,8 +144,7 @@ static void start_block(struct send_block *b)
 	if (b->header.bytes == 0 || lies_in_hole(b->work.file, offset, b->header.bytes)) {
 		if (b->header.type == LANE_BLOCK && b->header.bytes)
 			b->header.flags |= LANE_ZERO;
-		block_put(b->block);
-		b->block = NULL;
+		b->is_hole = true;
 		block_is_read(b);
 		return;
 	}
@@ -329,7 +328,7 @@ void send_hash_leaf(struct send_block *b, uint32_t leaf)
 	uint32_t bytes = lane_leaf_bytes(&b->header, leaf);
 	struct haul_digest *digest = &b->digests[leaf];
 
-	if (b->block)
+	if (!b->is_hole)
 		lane_digest(b->lane, &b->digest, b->block->data + (size_t)leaf * HAUL_LEAF_BYTES, bytes, digest);
 	else if (bytes)
 		leaf_digest_zeros(bytes, digest);
@@ -340,8 +339,8 @@ void send_hash_leaf(struct send_block *b, uint32_t leaf)
 /* The next piece of the leaf is hashed, and in the core's cache when it is encrypted. */
 static void part_piece(struct send_block *b)
 {
-	const uint8_t *at = b->block ? b->block->data + (size_t)b->leaf * HAUL_LEAF_BYTES + b->leaf_at : NULL;
-	uint32_t all = b->block ? lane_leaf_bytes(&b->header, b->leaf) : 0;
+	const uint8_t *at = b->block->data + (size_t)b->leaf * HAUL_LEAF_BYTES + b->leaf_at;
+	uint32_t all = lane_leaf_bytes(&b->header, b->leaf);
 	uint32_t len = all - b->leaf_at < LEAF_PIECE_BYTES ? all - b->leaf_at : LEAF_PIECE_BYTES;
 
 	lane_digest_add(b->lane, &b->digest, &b->lane->leaf, at, len);
@@ -364,7 +363,7 @@ static void part_leaf(struct send_block *b, uint32_t leaf)
 
 static bool leaf_has_more(const struct send_block *b)
 {
-	return b->block && b->leaf_at < lane_leaf_bytes(&b->header, b->leaf);
+	return b->leaf_at < lane_leaf_bytes(&b->header, b->leaf);
 }
 
 static void part_first(struct send_block *b)

@@ -102,7 +102,7 @@ void send_report(struct send_block *b)
 	r->is_digests = b->header.type == LANE_DIGESTS;
 	r->is_again = b->work.file && b->work.file->is_again;
 	if (!r->is_digests)
-		r->bytes = b->header.flags & LANE_ZERO ? 0 : b->header.bytes;
+		*(b->header.flags & LANE_ZERO ? &r->hole_bytes : &r->bytes) = b->header.bytes;
 	if (b->header.type != LANE_PACK)
 		memcpy(r->digests, b->digests, b->header.leaf_count * sizeof(r->digests[0]));
 	lane_report_post(r);

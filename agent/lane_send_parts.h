@@ -13,7 +13,8 @@ struct send_block {
 	struct lane_op op;
 	uv_work_t pool;
 	struct send_work work;
-	struct block *block; /* NULL: zeros */
+	struct block *block; /* also of what lies in a hole: memory bounds how much is under way; NULL: handed over */
+	bool is_hole;        /* nothing was read, it is zeros */
 	struct lane_header header;
 	uint8_t header_bytes[LANE_HEADER_BYTES];
 	struct lane_report *report; /* posted before the last of it leaves, see send_report(); then NULL */

@@ -1,10 +1,11 @@
 /*
  * Blocks of big files: each leaf is checked when its digest has come, the good ones are written with as few
- * requests as they allow, the wrong ones are reported.
+ * requests as they allow, the wrong ones are reported. Pages of zeros of a file with holes are left out.
  */
 #include "agent/lane_recv_parts.h"
 
 #include "engine/hash_tree.h"
+#include "engine/hole.h"
 
 void recv_check_leaf(struct wire *w, const struct lane_update *up)
 {
@@ -20,6 +21,8 @@ void recv_check_leaf(struct wire *w, const struct lane_update *up)
 		r->bad_leaves |= 1u << up->leaf;
 }
 
+static void write_more(struct recv_block *b);
+
 void recv_write_done(struct lane_op *op, const struct engine_done *done)
 {
 	struct recv_block *b = list_item(op, struct recv_block, op);
@@ -30,6 +33,8 @@ void recv_write_done(struct lane_op *op, const struct engine_done *done)
 		b->report->status = done->status;
 		b->report->os_errno = done->os_errno;
 	}
+	if (b->held->grant->has_holes && b->report->type != LANE_FILE_FAILED)
+		write_more(b);
 	if (--b->writes_left)
 		return;
 	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
@@ -55,33 +60,69 @@ static void give_up_run(struct recv_block *b, uint32_t first, uint32_t end)
 	b->report->bad_leaves |= ((1u << (end - first)) - 1) << first;
 }
 
-/* Leaves of zeros have no block: a new partial reads as zeros there already. Else one request per run of good leaves; a
- * run the engine has no room for counts as bad and is asked for again. */
-static void write_runs(struct recv_block *b)
+/* The next leaves that are to be written, from write_at on: *ret_len bytes, 0 when there are none. */
+static void good_run(struct recv_block *b, size_t *ret_len)
+{
+	uint32_t skip = b->report->bad_leaves | b->report->again_leaves, count = b->header.leaf_count;
+	uint32_t i = (uint32_t)(b->write_at / HAUL_LEAF_BYTES);
+
+	for (; i < count && skip & 1u << i; i++)
+		b->write_at = (size_t)(i + 1) * HAUL_LEAF_BYTES;
+	for (; i < count && !(skip & 1u << i); i++)
+		;
+	*ret_len = i * (size_t)HAUL_LEAF_BYTES < b->header.bytes ? i * (size_t)HAUL_LEAF_BYTES : b->header.bytes;
+	*ret_len = *ret_len > b->write_at ? *ret_len - b->write_at : 0;
+}
+
+/* As good_run(); of a file with holes what comes before the next page of zeros. */
+static void next_run(struct recv_block *b, size_t *ret_len)
+{
+	const uint8_t *data = b->block->data;
+	size_t zeros;
+
+	do {
+		good_run(b, ret_len);
+		zeros = b->held->grant->has_holes ? hole_run(data + b->write_at, *ret_len) : 0;
+		b->write_at += zeros;
+	} while (zeros);
+	if (b->held->grant->has_holes)
+		*ret_len = hole_free_run(data + b->write_at, *ret_len);
+}
+
+/*
+ * One request for each run; of a file with holes, which may have a thousand runs in a block, one at a time. A run the
+ * engine has no room for counts as bad and is asked for again.
+ */
+static void write_more(struct recv_block *b)
 {
 	struct lane *l = b->lane;
-	uint32_t count = b->header.leaf_count;
+	size_t len;
 
-	claim_leaves(b);
-	b->disk.start_ns = trace_now(l->recv_track);
-	b->writes_left = 1;
-	for (uint32_t i = 0; i < count && b->block; i++) {
-		uint32_t first = i;
-		uint64_t len = 0;
+	for (next_run(b, &len); len; next_run(b, &len)) {
+		size_t at = b->write_at;
 
-		for (; i < count && !((b->report->bad_leaves | b->report->again_leaves) & 1u << i); i++)
-			len += lane_leaf_bytes(&b->header, i);
-		if (!len)
-			continue;
-		if (haul_failed(engine_write(l->engine, b->held->grant->file,
-					     b->block->data + (size_t)first * HAUL_LEAF_BYTES, (size_t)len,
-					     (b->header.first_leaf + first) * HAUL_LEAF_BYTES, &b->op))) {
-			give_up_run(b, first, i);
+		b->write_at += len;
+		if (haul_failed(engine_write(l->engine, b->held->grant->file, b->block->data + at, len,
+					     b->header.first_leaf * HAUL_LEAF_BYTES + at, &b->op))) {
+			give_up_run(b, (uint32_t)(at / HAUL_LEAF_BYTES),
+				    (uint32_t)((at + len + HAUL_LEAF_BYTES - 1) / HAUL_LEAF_BYTES));
 			continue;
 		}
 		b->writes_left++;
 		l->in_work++;
+		if (b->held->grant->has_holes)
+			return;
 	}
+}
+
+/* Leaves of zeros have no block: a new partial reads as zeros there already. */
+static void write_runs(struct recv_block *b)
+{
+	claim_leaves(b);
+	b->disk.start_ns = trace_now(b->lane->recv_track);
+	b->writes_left = 1;
+	if (b->block)
+		write_more(b);
 	if (--b->writes_left == 0)
 		recv_block_report(b);
 }

@@ -40,6 +40,11 @@ static void forget_attempt(struct recv_entry *e)
 	e->outcome = OUTCOME_PROVEN;
 }
 
+void receiver_set_sparse(struct recv_entry *e, uint32_t entry_flags)
+{
+	e->is_sparse = entry_flags & ENTRY_SPARSE || e->receiver->job->flags & JOB_SPARSE;
+}
+
 static void set_state(struct recv_entry *e)
 {
 	const struct changed_entry *c = &e->next;
@@ -49,7 +54,7 @@ static void set_state(struct recv_entry *e)
 	e->facts.size = c->size;
 	e->facts.mtime = c->mtime;
 	e->facts.mode = c->mode;
-	e->is_sparse = c->flags & ENTRY_SPARSE;
+	receiver_set_sparse(e, c->flags);
 	memset(e->source_id, 0, sizeof(e->source_id));
 	if (c->flags & ENTRY_HAS_SOURCE_ID)
 		memcpy(e->source_id, c->source_id, sizeof(e->source_id));

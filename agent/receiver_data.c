@@ -343,8 +343,9 @@ static void leaves_written(struct receiver *r, const struct lane_report *rep)
 	haul_status st;
 
 	r->totals.bytes_sent += rep->bytes;
+	r->totals.bytes_holes += rep->hole_bytes;
 	if (e) {
-		e->moved_bytes += rep->bytes;
+		e->moved_bytes += rep->bytes + rep->hole_bytes;
 		acknowledge(r, rep, rep->bad_leaves || rep->again_leaves ? ACK_RECEIVED : ACK_WRITTEN);
 	}
 	if (!e || haul_failed(e->code) || e->is_put_off)
@@ -516,6 +517,7 @@ static void written_late(struct receiver *r, const struct lane_report *rep)
 	struct recv_entry *e = entry_of(r, rep->entry, rep->attempt);
 
 	r->totals.bytes_sent += rep->bytes;
+	r->totals.bytes_holes += rep->hole_bytes;
 	if (e && !rep->bad_leaves)
 		receiver_note_late(e, rep);
 }

@@ -143,7 +143,7 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 		.uid = me->owner,
 		.gid = me->group,
 	};
-	e->is_sparse = me->flags & ENTRY_SPARSE;
+	receiver_set_sparse(e, me->flags);
 	if (me->flags & ENTRY_HAS_SOURCE_ID)
 		memcpy(e->source_id, me->source_id, sizeof(e->source_id));
 	if (e->receiver->cfg.origin_of &&

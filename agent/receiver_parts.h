@@ -160,9 +160,10 @@ void receiver_keep_all(struct receiver *r); /* nothing is with a lane any more *
 /* receiver_again.c */
 void receiver_put_off(struct receiver *r, const struct msg_put_off *m);
 void receiver_changed(struct receiver *r, const struct msg_changed *m);
-bool receiver_put_off_failed(struct recv_entry *e, haul_status st); /* FAILED; false: it is not put off */
-void receiver_rest(struct recv_entry *e);                           /* put off, and no lane has it */
-void receiver_has_rested(struct recv_entry *e);                     /* nor a thread */
+bool receiver_put_off_failed(struct recv_entry *e, haul_status st);   /* FAILED; false: it is not put off */
+void receiver_set_sparse(struct recv_entry *e, uint32_t entry_flags); /* the state's that is announced */
+void receiver_rest(struct recv_entry *e);                             /* put off, and no lane has it */
+void receiver_has_rested(struct recv_entry *e);                       /* nor a thread */
 
 /* receiver_mirror.c */
 haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault); /* if the job is a sync */

@@ -472,13 +472,14 @@ static void leaves_are_sent(struct sender *s, const struct lane_report *r)
 	struct send_entry *e = index_map_get(&s->window, r->entry);
 
 	s->totals.bytes_sent += r->bytes;
+	s->totals.bytes_holes += r->hole_bytes;
 	s->totals.leaves_moved += r->leaf_count;
 	if (e && (sender_is_put_off(e) || sender_is_attempt_before(e, r->attempt)))
-		s->totals.bytes_again += r->bytes;
+		s->totals.bytes_again += r->bytes + r->hole_bytes;
 	if (!e || e->attempt != r->attempt || sender_is_over(e, r->attempt))
 		return;
 	sender_owes_leaves(s, e, r);
-	e->moved_bytes += r->bytes;
+	e->moved_bytes += r->bytes + r->hole_bytes;
 	explain_report(s, e, r);
 	for (uint32_t i = 0; i < r->leaf_count && e->tree; i++) {
 		haul_status st = r->is_again ? hash_tree_put_again(e->tree, r->first_leaf + i, &r->digests[i])

@@ -81,7 +81,7 @@ static uint64_t round_trip_now(struct transfer *t)
 static uint64_t left(const struct transfer *t)
 {
 	const struct job_totals *all = transfer_totals(t);
-	uint64_t done = all->bytes_skipped + all->bytes_sent;
+	uint64_t done = all->bytes_skipped + all->bytes_sent + all->bytes_holes;
 
 	if (!all->scan_is_complete)
 		return UINT64_MAX;

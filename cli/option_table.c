@@ -73,6 +73,8 @@ static const struct option_def options[] = {
 	  .help = "begin files anew that an earlier run left unfinished" },
 	{ OPT_NO_OWNER, "no-owner", .verbs = BOTH, .help = "leave owner and group to whoever receives" },
 	{ OPT_NUMERIC_IDS, "numeric-ids", .verbs = BOTH, .help = "owners by their numbers, not by name" },
+	{ OPT_SPARSE, "sparse", .letter = 'S', .verbs = COPY | MOVE,
+	  .help = "runs of zeros become holes; holes are kept anyway" },
 	{ OPT_NO_XATTRS, "no-xattrs", .verbs = BOTH, .help = "leave extended attributes and ACLs as they are" },
 	{ OPT_ON_CONFLICT, "on-conflict", .value = VALUE_WORD, .verbs = COPY | MOVE, .is_flag_only = true,
 	  .words = "replace|fail|number", .later = "fail|number", .later_verbs = COPY,
@@ -154,7 +156,6 @@ static const struct option_def options[] = {
 	/* Not in this version. */
 	{ .name = "update", .letter = 'u' },
 	{ .name = "hard-links", .letter = 'H' },
-	{ .name = "sparse", .letter = 'S' },
 	{ .name = "one-file-system", .letter = 'x' },
 	{ .name = "devices", .letter = 'D' },
 	LATER("cached"),

@@ -6,6 +6,7 @@
 
 #include "engine/base/checked.h"
 #include "engine/base/escape.h"
+#include "engine/hole.h"
 #include "engine/place.h"
 #include "engine/random_hex.h"
 #include "engine/whole_io.h"
@@ -197,30 +198,20 @@ haul_status partial_create(struct place *p, const char *path, const struct parti
 	return HAUL_OK;
 }
 
-enum { HOLE_BYTES = 4096 };
-
-static size_t zeros_at(const uint8_t *data, size_t len)
-{
-	size_t n = len < HOLE_BYTES ? len : HOLE_BYTES;
-
-	return data[0] == 0 && memcmp(data, data + 1, n - 1) == 0 ? n : 0;
-}
-
 /* Only what is not a whole page of zeros; the length says where the last hole ends. */
 static haul_status write_with_holes(int fd, const uint8_t *data, size_t len)
 {
 	haul_status st = ftruncate(fd, (off_t)len) < 0 ? haul_status_from_errno(errno) : HAUL_OK;
-	size_t at = 0;
+	size_t at = hole_run(data, len);
 
 	while (haul_ok(st) && at < len) {
-		size_t end = at, hole;
+		size_t run = hole_free_run(data + at, len - at);
 
-		while (end < len && !(hole = zeros_at(data + end, len - end)))
-			end += len - end < HOLE_BYTES ? len - end : HOLE_BYTES;
-		if (end > at && lseek(fd, (off_t)at, SEEK_SET) < 0)
+		if (lseek(fd, (off_t)at, SEEK_SET) < 0)
 			return haul_status_from_errno(errno);
-		st = write_whole(fd, data + at, end - at);
-		at = end < len ? end + hole : end;
+		st = write_whole(fd, data + at, run);
+		at += run;
+		at += hole_run(data + at, len - at);
 	}
 	return st;
 }

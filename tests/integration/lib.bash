@@ -249,6 +249,18 @@ restart_b() {
 	LISTEN=${B_HOST:-127.0.0.1}:$AGENT_PORT start_agent "$B" "$@"
 }
 
+# watch_memory PID FILE: the high-water mark in KiB, read until the process is gone.
+watch_memory() {
+	(while kill -0 "$1" 2>/dev/null; do
+		awk '/VmHWM/ { print $2 }' "/proc/$1/status" 2>/dev/null >"$2.new" && [ -s "$2.new" ] && mv "$2.new" "$2"
+		sleep 0.05
+	done) 3>&- 4>&- &
+	OTHERS+=($!)
+}
+
+# agent_mib: the same of the agent, in MiB.
+agent_mib() { echo $(($(awk '/VmHWM/ { print $2 }' "/proc/$AGENT_PID/status") / 1024)); }
+
 # --- conditions -----------------------------------------------------------------------------------------------------
 
 # as_user COMMAND...: as somebody without privileges, who needs no entry in the list of users.

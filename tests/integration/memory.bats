@@ -6,15 +6,6 @@ load trees
 COUNT=200000
 LIMIT=900
 
-# watch_memory PID FILE: the high-water mark in KiB, read until the process is gone.
-watch_memory() {
-	(while kill -0 "$1" 2>/dev/null; do
-		awk '/VmHWM/ { print $2 }' "/proc/$1/status" 2>/dev/null >"$2.new" && [ -s "$2.new" ] && mv "$2.new" "$2"
-		sleep 0.05
-	done) 3>&- 4>&- &
-	OTHERS+=($!)
-}
-
 run_watched() {
 	local name=$1 rc=0
 	shift
@@ -29,8 +20,6 @@ run_watched() {
 	check "$(cat "$T/$name.hwm")" -lt 409600
 	check "$(agent_mib)" -lt 400
 }
-
-agent_mib() { echo $(($(awk '/VmHWM/ { print $2 }' "/proc/$AGENT_PID/status") / 1024)); }
 
 @test "200,000 files: each process stays under 400 MiB, pushing, again, verifying, pulling" {
 	need_full

@@ -9,6 +9,7 @@ haul_unit_test(owner LIBS haul_engine)
 haul_unit_test(attribute_io LIBS haul_engine)
 haul_unit_test(partial LIBS haul_engine Threads::Threads)
 set_tests_properties(unit.partial PROPERTIES RUN_SERIAL TRUE) # asks for more room than there is: others found none
+haul_unit_test(hole LIBS haul_engine)
 haul_unit_test(leaf_map LIBS haul_engine)
 haul_unit_test(leaf_label LIBS haul_engine)
 haul_unit_test(leaf_record LIBS haul_engine)

@@ -13,6 +13,7 @@
 #include "agent/lane_set.h"
 #include "agent/mirror.h"
 #include "agent/policy.h"
+#include "agent/root_rule.h"
 #include "engine/entry_digest.h"
 
 /* One entry has ended, on either side. Borrowed for the call. */

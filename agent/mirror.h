@@ -38,6 +38,7 @@ struct mirror_config {
 	const struct home *home;        /* whose shares never go; held; NULL: none */
 	struct mirror_limit asked, own; /* of whoever runs the sync; of this end */
 	bool is_dry;
+	bool keeps_root_time; /* the root's is the source's, too */
 	struct mailbox *main;
 	void *ctx;
 	/* On the main loop. A path that goes, would go, or stays for that reason (HAUL_GUARD: because all do). */

@@ -161,12 +161,18 @@ static void agree(struct receiver *r)
 		r->done_sent = true;
 }
 
+/* Whatever is left waits for the deletions of a sync, or for what does. */
+static bool is_quiet(const struct receiver *r)
+{
+	return r->entries.count == r->held_count + (r->held_count ? r->waiting_dirs : 0);
+}
+
 void receiver_check_end(struct receiver *r)
 {
 	if (r->state == RECEIVER_STOPPING)
 		maybe_farewell(r);
-	if (r->state == RECEIVER_RUNNING && r->manifest_ended && r->entries.count == r->held_count && !r->dir_ends &&
-	    r->lanes_ready && !receiver_mirror_holds(r) && !r->entries.count && receiver_out_is_empty(r)) {
+	if (r->state == RECEIVER_RUNNING && r->manifest_ended && is_quiet(r) && !r->dir_ends && r->lanes_ready &&
+	    !receiver_mirror_holds(r) && !r->entries.count && receiver_out_is_empty(r)) {
 		r->state = RECEIVER_CLOSING;
 		r->closing_ns = uv_hrtime();
 		lane_set_finish(&r->lanes);
@@ -319,6 +325,10 @@ static haul_status open_root(struct receiver *r)
 
 	if (!root)
 		return HAUL_NO_MEMORY;
+	r->above = calloc(1, sizeof(*r->above));
+	if (r->above) {
+		*r->above = (struct dir_node){ .refs = 1, .path = calloc(1, 1), .is_missing = !r->place };
+	}
 	root->index = HAUL_NO_INDEX;
 	root->refs = 1; /* ours */
 	root->path = calloc(1, 1);
@@ -326,7 +336,7 @@ static haul_status open_root(struct receiver *r)
 	r->root = root;
 	r->open_dirs = calloc(16, sizeof(struct dir_node *));
 	r->open_cap = 16;
-	if (!root->path || !r->open_dirs)
+	if (!root->path || !r->open_dirs || !r->above || !r->above->path)
 		return HAUL_NO_MEMORY;
 	root->refs++; /* the stack's */
 	r->open_dirs[r->open_count++] = root;
@@ -349,6 +359,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .drops = r->job->verb == JOB_PROBE && !r->job->probe.is_to_disk,
 				      .mirror = r->mirror,
 				      .mirrors_root = r->cfg.mirror.covers_root,
+				      .root_rule = r->cfg.root_rule,
 				      .choice_flags = r->job->choice_flags,
 				      .main = r->job->mailbox };
 	struct commit_config commit = { .place = r->place,
@@ -476,6 +487,7 @@ void receiver_free(struct receiver *r)
 	while (r->open_count)
 		dir_node_drop(r->open_dirs[--r->open_count]);
 	dir_node_drop(r->root);
+	dir_node_drop(r->above);
 	free(r->open_dirs);
 	index_map_close(&r->entries);
 	mirror_free(r->mirror);

@@ -37,6 +37,7 @@ struct receiver_config {
 	struct quota *quota;   /* of that device on the share, joined and loaded; held; NULL: nothing is counted */
 	bool may_clone;        /* whole files may share their source's extents, unread, where it is known */
 	struct receiver_mirror mirror;
+	enum root_rule root_rule; /* of the job's root, where the sender announces it */
 	/* A job with both ends here: what an announced entry is read from. NULL: the source is elsewhere. */
 	bool (*origin_of)(void *ctx, uint64_t index, struct entry_origin *ret_origin);
 	void *origin_ctx;

@@ -73,6 +73,8 @@ void receiver_on_looked(struct recv_entry *e)
 			receiver_commit(e, e->commit);
 		else if (e->node->has_ended && !e->node->unsettled)
 			receiver_commit(e, COMMIT_DIRECTORY);
+		else
+			receiver_await_contents(e, true);
 		return;
 	}
 }

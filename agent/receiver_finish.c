@@ -224,6 +224,13 @@ static void give_back_attributes(struct recv_entry *e)
 		e->receiver->out.credit_bytes += e->attributes->bytes;
 }
 
+void receiver_await_contents(struct recv_entry *e, bool waits)
+{
+	if (e->waits_for_contents != waits)
+		e->receiver->waiting_dirs += waits ? 1 : (size_t)-1;
+	e->waits_for_contents = waits;
+}
+
 void receiver_result(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
@@ -237,6 +244,7 @@ void receiver_result(struct recv_entry *e)
 		return;
 	}
 	e->phase = RECV_DONE;
+	receiver_await_contents(e, false);
 	r->totals.files_again += e->outcome == OUTCOME_PROVEN && e->states;
 	receiver_settle(e);
 	receiver_close_slot(e);

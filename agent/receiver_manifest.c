@@ -163,12 +163,35 @@ static haul_status fill_entry(struct recv_entry *e, const struct manifest_entry 
 	return e->link_target ? HAUL_OK : HAUL_NO_MEMORY;
 }
 
+static haul_status open_node(struct receiver *r, struct recv_entry *e)
+{
+	haul_status st;
+
+	e->node = dir_node_new(e->dir, e->index, e->path);
+	st = e->node ? push_dir(r, e->node) : HAUL_NO_MEMORY;
+	if (e->node)
+		e->node->entry = e;
+	return st;
+}
+
+/* The root is open already. */
+static haul_status take_root(struct receiver *r, struct recv_entry *e)
+{
+	e->node = r->root;
+	e->node->refs++;
+	e->node->entry = e;
+	return HAUL_OK;
+}
+
 static haul_status make_entry(struct receiver *r, const struct manifest_entry *me, struct recv_entry **ret_entry)
 {
-	struct dir_node *dir = open_dir(r, me->parent);
+	bool is_root = manifest_is_root(me);
+	struct dir_node *dir = is_root ? r->above : open_dir(r, me->parent);
 	struct recv_entry *e;
 	haul_status st;
 
+	if (is_root && !(r->job->flags & JOB_ROOT_TOO))
+		return HAUL_BAD_VALUE;
 	if (!dir)
 		return HAUL_NOT_ANNOUNCED;
 	e = calloc(1, sizeof(*e));
@@ -179,12 +202,8 @@ static haul_status make_entry(struct receiver *r, const struct manifest_entry *m
 	dir->refs++;
 	list_init(&e->link);
 	st = fill_entry(e, me);
-	if (haul_ok(st) && me->kind == ENTRY_DIRECTORY) {
-		e->node = dir_node_new(dir, me->index, e->path);
-		st = e->node ? push_dir(r, e->node) : HAUL_NO_MEMORY;
-		if (e->node)
-			e->node->entry = e;
-	}
+	if (haul_ok(st) && me->kind == ENTRY_DIRECTORY)
+		st = is_root ? take_root(r, e) : open_node(r, e);
 	if (haul_ok(st))
 		st = index_map_put(&r->entries, e->index, e);
 	if (haul_failed(st)) {
@@ -220,7 +239,7 @@ static haul_status on_entry(struct receiver *r, const struct manifest_entry *me)
 		r->totals.files++;
 		r->totals.bytes += me->size;
 	}
-	if (r->choice)
+	if (r->choice && *e->path)
 		choice_note_met(r->choice, e->path);
 	r->in_threads++;
 	store_look(&r->store, e);
@@ -235,6 +254,7 @@ static void dir_is_settled(struct receiver *r, struct dir_node *d)
 	(void)r;
 	if (!e || !d->has_ended || d->unsettled || e->phase != RECV_WAITING)
 		return;
+	receiver_await_contents(e, false);
 	receiver_commit(e, COMMIT_DIRECTORY);
 }
 

@@ -101,6 +101,8 @@ haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault)
 {
 	const struct receiver_mirror *asked = &r->cfg.mirror;
 	const struct mirror_config cfg = { .root_fd = r->cfg.root_fd,
+					   .keeps_root_time =
+					       r->job->flags & JOB_ROOT_TOO && r->cfg.root_rule != ROOT_AS_IT_IS,
 					   .scratch_dir = r->job->scratch_dir,
 					   .home = asked->home,
 					   .asked = asked->asked,
@@ -119,7 +121,7 @@ haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault)
 /* Nothing but the directory that lands is announced. */
 static bool is_empty(const struct receiver *r)
 {
-	return r->announced <= (r->cfg.mirror.covers_root ? 0 : 1);
+	return r->announced <= (r->cfg.mirror.covers_root && !(r->job->flags & JOB_ROOT_TOO) ? 0 : 1);
 }
 
 /* What was to replace something may not be there, and the medium is in doubt: the old has to stay. */

@@ -61,6 +61,7 @@ struct receiver {
 	uint64_t path_bytes;         /* of all paths in them */
 	uint64_t attribute_bytes;    /* of all attributes in them */
 	struct dir_node *root;       /* of the job */
+	struct dir_node *above;      /* where an entry for the root itself is; the root is announced in nothing */
 	struct dir_node **open_dirs; /* the stack of directories that are being announced; [0] is the root */
 	size_t open_count, open_cap;
 	struct choice *choice;       /* of a pull with a list: which of its paths have come; else NULL */
@@ -72,6 +73,7 @@ struct receiver {
 	bool mirror_is_troubled; /* something could not be written */
 	struct list held;        /* until the mirror is done */
 	size_t held_count;
+	size_t waiting_dirs; /* entries that only wait for what is in them */
 	size_t mirror_told;  /* of its calls, not yet off our hands */
 	struct list waiting; /* big files whose turn has not come */
 	unsigned modes_told; /* --explain: what has been said, see explain_mode() */
@@ -161,6 +163,7 @@ void receiver_keep_all(struct receiver *r); /* nothing is with a lane any more *
 void receiver_put_off(struct receiver *r, const struct msg_put_off *m);
 void receiver_changed(struct receiver *r, const struct msg_changed *m);
 bool receiver_put_off_failed(struct recv_entry *e, haul_status st);   /* FAILED; false: it is not put off */
+void receiver_await_contents(struct recv_entry *e, bool waits);       /* a directory: until all in it is settled */
 void receiver_set_sparse(struct recv_entry *e, uint32_t entry_flags); /* the state's that is announced */
 void receiver_rest(struct recv_entry *e);                             /* put off, and no lane has it */
 void receiver_has_rested(struct recv_entry *e);                       /* nor a thread */

@@ -118,6 +118,7 @@ struct recv_entry {
 	struct entry_facts seen; /* what is there */
 	bool has_seen;
 	bool was_held;
+	bool waits_for_contents; /* a directory, counted in waiting_dirs */
 	bool may_replace;
 	struct {                             /* store_room.c */
 		uint64_t bytes, quota_bytes; /* counted, of its file system and of the quota */

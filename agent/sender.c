@@ -351,6 +351,7 @@ haul_status sender_new(const struct job_config *cfg, const struct scan_source *s
 	s->scan.on_batch = sender_on_batch;
 	s->scan.owner = s;
 	s->scan.restores_aside = sender_is_move(s);
+	s->scan.tells_root = cfg->flags & JOB_ROOT_TOO;
 	if (cfg->choice) {
 		st = choice_new(cfg->choice, &s->choice, fault);
 		if (haul_failed(st))

@@ -181,6 +181,16 @@ static void job_config(struct server_session *s, struct job_config *cfg)
 	memcpy(cfg->lane.session_id, j->session_id, sizeof(j->session_id));
 }
 
+/* A share's top is its owner's. */
+static enum root_rule root_rule(const struct session_job *j)
+{
+	if (!j->m.root.len)
+		return ROOT_AS_IT_IS;
+	if (!j->root_existed)
+		return ROOT_IS_NEW;
+	return ROOT_FOLLOWS;
+}
+
 static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 {
 	struct session_job *j = s->job;
@@ -193,6 +203,7 @@ static haul_status make_end(struct server_session *s, struct haul_fault *fault)
 				       .quota = j->quota,
 				       .owner = { j->found.own_uid, j->found.own_gid },
 				       .umask = j->found.umask,
+				       .root_rule = root_rule(j),
 				       .mirror = { .asked = { j->m.delete_rule, j->m.delete_most },
 						   .home = s->server->home,
 						   .covers_root = j->m.deletes_at_root } };

@@ -150,6 +150,8 @@ haul_status source_scan_start(struct source_scan *s, const struct scan_source *s
 	scan_choose(s->scan, &s->choice);
 	if (s->restores_aside)
 		scan_restore_aside(s->scan);
+	if (s->tells_root)
+		scan_tell_root(s->scan);
 	st = worker_start(&s->worker, "haul-scan", NULL, s, fault);
 	if (haul_failed(st)) {
 		scan_free(s->scan);

@@ -51,6 +51,7 @@ struct source_scan {
 	struct scan_choice choice;                           /* set before the start; without take(): everything */
 	void (*on_batch)(void *owner, struct scan_batch *b); /* main loop; give it back with source_scan_return() */
 	void *owner;
+	bool tells_root;     /* see scan_tell_root(); the same */
 	bool restores_aside; /* see scan_restore_aside(); before source_scan_start() */
 	bool is_over;        /* the thread's own, like the next two */
 	bool reads_owners;

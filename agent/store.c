@@ -148,6 +148,22 @@ static void look_directory(struct store *s, struct recv_entry *e)
 	e->verdict = VERDICT_COMMIT;
 }
 
+/* Somebody has made the job's root before the job began, unless nobody has. */
+static void look_root(struct store *s, struct recv_entry *e)
+{
+	if (s->cfg.root_rule == ROOT_AS_IT_IS) {
+		verdict_result(e, OUTCOME_UNCHANGED);
+	} else if (s->cfg.root_rule == ROOT_IS_NEW && may_create(s, e)) {
+		e->commit = COMMIT_DIRECTORY;
+		e->node->was_made = true;
+		e->verdict = VERDICT_COMMIT;
+		if (is_dry(s))
+			verdict_result(e, OUTCOME_UNCHANGED);
+	} else if (s->cfg.root_rule == ROOT_FOLLOWS) {
+		look_directory(s, e);
+	}
+}
+
 /* Content is or is taken as equal; metadata may still have to follow. */
 static void only_meta(struct store *s, struct recv_entry *e, enum entry_outcome outcome)
 {
@@ -287,6 +303,10 @@ static haul_status see(const struct store *s, struct recv_entry *e)
 
 static void look_copy(struct store *s, struct recv_entry *e)
 {
+	if (!*e->path) {
+		look_root(s, e);
+		return;
+	}
 	switch (e->facts.kind) {
 	case ENTRY_DIRECTORY:
 		look_directory(s, e);
@@ -323,7 +343,7 @@ static void look(struct store *s, struct recv_entry *e)
 		look_probe(s, e);
 		return;
 	}
-	if (s->cfg.mirror && !e->was_held && !e->states)
+	if (s->cfg.mirror && !e->was_held && !e->states && *e->path)
 		e->dir->has_lost_names |= !store_note_name(e);
 	if (e->dir->is_held) {
 		e->verdict = VERDICT_HELD;
@@ -350,7 +370,7 @@ static void look(struct store *s, struct recv_entry *e)
 		return;
 	}
 	look_copy(s, e);
-	if (s->cfg.mirror && !e->was_held && !e->states && e->has_seen && e->verdict != VERDICT_HELD)
+	if (s->cfg.mirror && !e->was_held && !e->states && e->has_seen && *e->path && e->verdict != VERDICT_HELD)
 		mirror_saw(s->cfg.mirror);
 }
 

@@ -80,6 +80,7 @@ static haul_status accept_job(struct transfer_local *l, const struct msg_job *jo
 	transfer_agree(t, &m.accept);
 	transfer_fill_config(t, &m.accept, &cfg.job);
 	cfg.root_fd = cfg.private_fd = t->root_fd;
+	cfg.root_rule = transfer_root_rule(t);
 	cfg.job.link = l->link;
 	job_follow_policy(&cfg.job, &t->policy, false);
 	cfg.job.cb = (struct job_callbacks){ .on_explain = on_explain, .on_end = on_end };

@@ -114,6 +114,7 @@ struct transfer {
 	char *local_destination; /* pull: its path without slashes at the end; owned */
 	struct landing landing;
 	bool root_is_there;
+	bool makes_root;  /* it was missing when the first attempt began */
 	char *suggestion; /* verify: what may have been meant; owned */
 	/* what our end lies on, and what follows */
 	struct device_book book;
@@ -243,7 +244,8 @@ void transfer_erase(struct transfer *t); /* after the loop has ended: delete wha
 
 /* transfer_mirror.c */
 bool transfer_is_sync(const struct transfer *t);
-bool transfer_sync_is_refused(struct transfer *t); /* told: what is named is not for a sync */
+enum root_rule transfer_root_rule(const struct transfer *t); /* whether the job's root gets what its source has */
+bool transfer_sync_is_refused(struct transfer *t);           /* told: what is named is not for a sync */
 /* Whether the destination, where the source's name is to be made, may be meant to be its counterpart: names of one are
  * looked up at the other into t->like, which the second then judges; told. */
 bool transfer_may_be_meant(const struct transfer *t);

@@ -159,6 +159,15 @@ static void tell_landings(struct transfer *t, const bool *is_there, size_t known
 	free(shown);
 }
 
+enum root_rule transfer_root_rule(const struct transfer *t)
+{
+	if (t->req->verb != TRANSFER_COPY || t->req->is_move || t->landing.count != 1 || t->landing.landed[0].name)
+		return ROOT_AS_IT_IS;
+	if (t->makes_root)
+		return ROOT_IS_NEW;
+	return transfer_is_sync(t) && (!t->is_push || t->is_local || *t->landing.root) ? ROOT_FOLLOWS : ROOT_AS_IT_IS;
+}
+
 /* A job that comes again goes on with what its own first attempt has left. */
 static uint32_t job_flags(const struct transfer *t)
 {
@@ -170,6 +179,7 @@ static uint32_t job_flags(const struct transfer *t)
 	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u) | (req->no_owners ? JOB_NO_OWNERS : 0u) |
 	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u) | (req->sparse ? JOB_SPARSE : 0u) |
 	       (transfer_is_far_move(t) ? JOB_MOVE : 0u) |
+	       (transfer_root_rule(t) != ROOT_AS_IT_IS ? JOB_ROOT_TOO : 0u) |
 	       (req->no_replace && t->is_push && !t->is_local ? JOB_NO_REPLACE : 0u);
 }
 
@@ -190,6 +200,8 @@ void transfer_send_job(struct transfer *t)
 	struct job_source sources[MESSAGE_SOURCES_MAX];
 	struct message m = { .type = MSG_JOB };
 	const char *share = t->is_local ? LOCAL_SHARE : t->remote->share;
+
+	t->makes_root |= !t->root_is_there;
 
 	if (!transfer_tell_choice(t))
 		return; /* on_writable comes back here */
@@ -488,6 +500,7 @@ static haul_status make_end(struct transfer *t, const struct msg_accept *m, stru
 	transfer_fill_config(t, m, &cfg.job);
 	st = transfer_open_destination(t, fault);
 	cfg.root_fd = cfg.private_fd = t->root_fd;
+	cfg.root_rule = transfer_root_rule(t);
 	return haul_failed(st) ? st : receiver_new(&cfg, &t->receiver, fault);
 }
 

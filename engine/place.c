@@ -76,6 +76,9 @@ void place_close(struct place *p)
 	for (unsigned i = 0; i < PLACE_CACHES; i++)
 		parent_cache_close(&p->caches[i].parents);
 	place_private_close(p);
+	if (p->has_root_time) /* what was private in it has gone, and with it the time */
+		(void)utimensat(p->root_fd, "", (struct timespec[]){ { .tv_nsec = UTIME_OMIT }, p->root_time },
+				AT_EMPTY_PATH);
 	if (p->only_looks)
 		(void)close(p->kept_fd);
 	if (p->sync_fd >= 0)
@@ -193,6 +196,15 @@ haul_status place_open_up_directory(struct place *p, const char *path, uint32_t 
 	return st;
 }
 
+static void note_root_time(struct place *p)
+{
+	struct stat st;
+
+	p->has_root_time = fstat(p->root_fd, &st) == 0;
+	if (p->has_root_time)
+		p->root_time = st.st_mtim;
+}
+
 haul_status place_finish_directory(struct place *p, const char *path, struct place_meta *meta, bool sync)
 {
 	int fd;
@@ -207,6 +219,8 @@ haul_status place_finish_directory(struct place *p, const char *path, struct pla
 		return st;
 	place_sweep_target(p, fd, time(NULL));
 	st = is_path_only ? meta_apply_by_path_handle(fd, meta, META_OF_OLD) : meta_apply(fd, meta, meta_of_old(fd));
+	if (haul_ok(st) && !*path)
+		note_root_time(p);
 	if (haul_ok(st) && (sync || place_is_elsewhere(p, fd)))
 		st = is_path_only ? beneath_sync_directory(fd, p->sync_fd)
 				  : (fsync(fd) < 0 ? haul_status_from_errno(errno) : HAUL_OK);
@@ -317,6 +331,8 @@ haul_status place_read_attributes(struct place *p, const char *path, const struc
 	*ret_set = NULL;
 	if (!reader->kinds)
 		return HAUL_OK;
+	if (!*path)
+		return attribute_read_at(reader, p->root_fd, ".", facts, ret_set, ret_left_out);
 	st = place_parent_get(p, path, &at);
 	if (haul_failed(st))
 		return st;

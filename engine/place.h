@@ -53,7 +53,9 @@ struct place {
 	unsigned keep_days;
 	const char *root_name; /* held; NULL: the root is the private directory itself */
 	uint8_t peer_id[32];
-	struct owner owner;      /* of what is made */
+	struct owner owner; /* of what is made */
+	bool has_root_time; /* the root has been finished: it keeps this time */
+	struct timespec root_time;
 	_Atomic uint64_t serial; /* names of partials in job_fd */
 	bool has_nameless;       /* small files are made without a name, while descriptors last */
 	unsigned nameless_max;   /* of the process */

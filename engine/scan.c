@@ -12,6 +12,8 @@
 #include "engine/scan.h"
 
 #include "engine/aside.h"
+#include "engine/attribute_read.h"
+#include "engine/beneath.h"
 #include "engine/scan_state.h"
 
 #include <stdlib.h>
@@ -92,6 +94,11 @@ haul_status scan_new(const struct scan_source *sources, size_t count, struct sca
 void scan_restore_aside(struct scan *s)
 {
 	s->restores_aside = true;
+}
+
+void scan_tell_root(struct scan *s)
+{
+	s->tells_root = true;
 }
 
 void scan_free(struct scan *s)
@@ -482,6 +489,34 @@ static haul_status end_directory(struct scan *s, struct scan_frame *f, struct sc
 	return HAUL_OK;
 }
 
+static haul_status tell_root(struct scan *s, struct scan_item *item, bool *ret_is_item)
+{
+	struct scan_frame *f = s->stack[0];
+	struct entry_facts facts;
+	int fd = -1;
+	haul_status st;
+
+	s->tells_root = false;
+	if (s->source_count != 1 || f->dirs[0].is_named || haul_failed(f->dirs[0].status))
+		return HAUL_OK;
+	st = scan_dir_handle(s, f, &f->dirs[0], &fd);
+	if (haul_ok(st))
+		st = beneath_stat_handle(fd, &facts);
+	if (haul_ok(st))
+		st = attribute_read(fd, s->reader.kinds, &s->attributes, &s->attributes_left_out);
+	if (haul_failed(st))
+		return is_fatal(st) ? st : HAUL_OK; /* gone meanwhile: its listing says so */
+	*item = (struct scan_item){ .event = SCAN_ENTRY,
+				    .index = s->next_index++,
+				    .parent = HAUL_NO_INDEX,
+				    .facts = facts,
+				    .attributes = s->attributes,
+				    .attributes_left_out = s->attributes_left_out };
+	fill_paths(s, item, 0);
+	*ret_is_item = true;
+	return HAUL_OK;
+}
+
 /* One step in the top frame. */
 static haul_status step(struct scan *s, struct scan_item *item, bool *ret_is_item)
 {
@@ -515,6 +550,8 @@ haul_status scan_next(struct scan *s, struct scan_item *ret_item)
 		s->is_started = true;
 		st = list_frame(s, s->stack[0]);
 	}
+	if (haul_ok(st) && s->tells_root)
+		st = tell_root(s, ret_item, &is_item);
 	while (haul_ok(st) && !is_item)
 		st = step(s, ret_item, &is_item);
 	return st;

@@ -74,6 +74,10 @@ void scan_choose(struct scan *s, const struct scan_choice *choice);
 /* What a move that died has left aside in a directory (engine/aside.h) is put back first. Before the first item. */
 void scan_restore_aside(struct scan *s);
 
+/* Before everything else the job's root is an entry itself, without a name: facts and attributes of the only source,
+ * whose contents land there; nothing of the kind with other sources. Before the first item. */
+void scan_tell_root(struct scan *s);
+
 /*
  * The next item. Everything it points to is valid until the next call.
  * Fails only without memory, or as the choice does; what goes wrong with a file is an item.

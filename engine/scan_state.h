@@ -24,7 +24,7 @@ struct scan {
 	bool is_started;
 	bool is_flushing; /* pending directories are told, the uppermost first */
 	struct scan_choice choice;
-	bool restores_aside;
+	bool restores_aside, tells_root;
 	struct scan_handles handles;
 	struct text path; /* landing path of the item */
 	struct text source_path;

@@ -3,7 +3,8 @@
 
 #define JOB_FLAGS_ALL                                                                                                  \
 	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK |           \
-	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE | JOB_NO_ATTRIBUTES | JOB_NO_OWNERS | JOB_NUMERIC_IDS | JOB_SPARSE)
+	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE | JOB_NO_ATTRIBUTES | JOB_NO_OWNERS | JOB_NUMERIC_IDS | JOB_SPARSE |  \
+	 JOB_ROOT_TOO)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -31,9 +32,9 @@ static haul_status probe_check(const struct msg_job *m)
 /* What is deleted at the end has been compared by its content, and is durable where it has gone. */
 static haul_status move_check(const struct msg_job *m)
 {
-	if (m->flags & (JOB_MOVE | JOB_NO_REPLACE) && m->verb != JOB_COPY)
+	if (m->flags & (JOB_MOVE | JOB_NO_REPLACE | JOB_ROOT_TOO) && m->verb != JOB_COPY)
 		return HAUL_BAD_VALUE;
-	if (m->flags & JOB_MOVE && (!(m->flags & JOB_CHECKSUM) || m->flags & JOB_NO_SYNC))
+	if (m->flags & JOB_MOVE && (!(m->flags & JOB_CHECKSUM) || m->flags & (JOB_NO_SYNC | JOB_ROOT_TOO)))
 		return HAUL_BAD_VALUE;
 	return HAUL_OK;
 }
@@ -133,6 +134,8 @@ static haul_status entry_check(const void *record)
 		return HAUL_BAD_VALUE;
 	if (e->rdev && !is_device)
 		return HAUL_BAD_VALUE;
+	if (!e->name.len && !manifest_is_root(e))
+		return HAUL_BAD_VALUE;
 	return attributes_check(e->attributes, e->attribute_count);
 }
 
@@ -151,7 +154,7 @@ static const struct layout attribute_layout = { LAYOUT_OF(struct attribute, attr
 static const struct field entry_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, index, 0, UINT64_MAX - 1),
 	FIELD_NUMBER(FIELD_INDEX, struct manifest_entry, parent, 0, UINT64_MAX - 1),
-	FIELD_VALUE(FIELD_NAME, struct manifest_entry, name, 1, HAUL_NAME_MAX),
+	FIELD_VALUE(FIELD_NAME, struct manifest_entry, name, 0, HAUL_NAME_MAX),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, kind, ENTRY_FILE, ENTRY_BLOCK_DEVICE),
 	FIELD_NUMBER(FIELD_UINT, struct manifest_entry, size, 0, MESSAGE_SIZE_MAX),
 	FIELD_VALUE(FIELD_INT, struct manifest_entry, mtime.sec, 0, 0),

@@ -75,6 +75,8 @@ static haul_status place_check(struct manifest_track *t, const struct manifest_e
 	if (t->depth > HAUL_DEPTH_MAX)
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "entry %" PRIu64 " lies deeper than %d components",
 				      e->index, HAUL_DEPTH_MAX);
+	if (manifest_is_root(e))
+		return HAUL_OK; /* the first of all, so nothing comes before it */
 	if (top->count && text_compare((struct text){ top->last, top->last_len }, e->name) >= 0)
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "entry %" PRIu64 " is out of order", e->index);
 	return HAUL_OK;
@@ -92,6 +94,11 @@ static haul_status track_entry(struct manifest_track *t, const struct manifest_e
 	st = haul_add_u64(t->file_bytes, e->size, &t->file_bytes);
 	if (haul_failed(st))
 		return haul_fault_set(fault, st, "sum of all sizes is too large");
+	if (manifest_is_root(e)) { /* open already, and nothing in it */
+		t->has_root_entry = true;
+		t->entries++;
+		return HAUL_OK;
+	}
 	top = top_directory(t);
 	top->count++;
 	top->last_len = e->name.len;
@@ -176,6 +183,8 @@ haul_status manifest_track_owners(struct manifest_track *t, const struct msg_own
 
 haul_status manifest_track_end(struct manifest_track *t, const struct msg_manifest_end *m, struct haul_fault *fault)
 {
+	if (t->depth == 1 && t->has_root_entry)
+		return haul_fault_set(fault, HAUL_BAD_VALUE, "manifest ends without the end of its root, an entry");
 	if (t->depth > 1)
 		return haul_fault_set(fault, HAUL_BAD_VALUE, "manifest ends with %zu directories open", t->depth - 1);
 	if (m->entries != t->entries || m->bytes != t->file_bytes)

@@ -20,6 +20,7 @@ struct manifest_track {
 	uint64_t owners;             /* announced: the next index */
 	uint64_t file_bytes;         /* sum of the sizes of regular files */
 	bool is_begun;               /* the root has been opened */
+	bool has_root_entry;         /* entry 0 is the root itself */
 };
 
 void manifest_track_open(struct manifest_track *t);

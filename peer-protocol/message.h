@@ -169,6 +169,7 @@ enum job_flags {
 	JOB_NO_OWNERS = 1 << 11,     /* the same of owner and group */
 	JOB_NUMERIC_IDS = 1 << 12,   /* owners go by their numbers, not by name */
 	JOB_SPARSE = 1 << 20,        /* runs of zeros become holes, in files that have none as well */
+	JOB_ROOT_TOO = 1 << 21, /* the first entry is the job's root itself: its facts, and a name without a byte */
 };
 
 /* Whether what only the destination has is deleted, and how much of it is too much. */

@@ -60,6 +60,12 @@ struct manifest_entry {
 	size_t extra_count;
 };
 
+/* The job's root as an entry (JOB_ROOT_TOO): the first, and the only one without a name. */
+static inline bool manifest_is_root(const struct manifest_entry *e)
+{
+	return !e->name.len && !e->index && e->parent == HAUL_NO_INDEX && e->kind == ENTRY_DIRECTORY;
+}
+
 struct manifest_dir_end {
 	uint64_t directory; /* index; HAUL_NO_INDEX: the job's root */
 	uint64_t count;     /* entries directly in it that were announced */

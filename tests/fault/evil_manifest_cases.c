@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct job j;
@@ -13,11 +14,16 @@ static int ended(int verdict)
 	return verdict;
 }
 
+static bool begin_as(struct evil *e, const struct msg_job *m)
+{
+	return job_begin(&j, e, m) && job_lanes(&j) && job_hear(&j, MSG_CREDIT);
+}
+
 static bool begin(struct evil *e)
 {
 	const struct msg_job m = evil_push(e);
 
-	return job_begin(&j, e, &m) && job_lanes(&j) && job_hear(&j, MSG_CREDIT);
+	return begin_as(e, &m);
 }
 
 static int judged(void)
@@ -198,6 +204,60 @@ static int owner_without_name(struct evil *e)
 	return announced();
 }
 
+/* ---- the root as an entry ---- */
+
+static int root_that_was_not_agreed(struct evil *e)
+{
+	if (!begin(e))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "", 0);
+	return announced();
+}
+
+static bool begin_with_root(struct evil *e, const char *root)
+{
+	struct msg_job m = evil_push(e);
+
+	m.flags |= JOB_ROOT_TOO;
+	m.root = (struct text){ root, strlen(root) };
+	return begin_as(e, &m);
+}
+
+static int below_the_root_by_its_index(struct evil *e)
+{
+	if (!begin_with_root(e, e->name))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "", 0);
+	(void)job_add(&j, ENTRY_FILE, 0, "file", 1);
+	return announced();
+}
+
+static int root_that_does_not_end(struct evil *e)
+{
+	if (!begin_with_root(e, e->name))
+		return ended(V_FAULT);
+	(void)job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "", 0);
+	if (!job_announce(&j))
+		return ended(V_FAULT);
+	(void)job_announce_end(&j);
+	return judged();
+}
+
+/* Whoever may write to a share may not shut its owner out of it. */
+static int top_of_the_share_stays(struct evil *e)
+{
+	struct stat before, after;
+
+	if (stat(e->share_dir, &before) || !begin_with_root(e, ""))
+		return ended(V_FAULT);
+	job_add(&j, ENTRY_DIRECTORY, HAUL_NO_INDEX, "", 0)->mode = 01000;
+	job_add_end(&j, HAUL_NO_INDEX, 0);
+	if (!job_announce(&j) || !job_announce_end(&j) || !job_hear(&j, MSG_RESULT) ||
+	    j.results[0].outcome != OUTCOME_UNCHANGED || stat(e->share_dir, &after) || after.st_mode != before.st_mode)
+		return ended(V_FAULT);
+	return ended(job_agree(&j));
+}
+
 /* Files that are wished for and never come: no result, so no more credit than at the beginning. */
 static int more_than_granted(struct evil *e)
 {
@@ -292,6 +352,10 @@ const struct evil_case manifest_cases[] = {
 	CASE(end_counts_wrong, CODE(BAD_VALUE)),
 	CASE(entry_after_the_end, CODE(BAD_MOVE)),
 	CASE(owner_without_name, CODE(NOT_ANNOUNCED)),
+	CASE(root_that_was_not_agreed, CODE(BAD_VALUE)),
+	CASE(below_the_root_by_its_index, CODE(NOT_ANNOUNCED)),
+	CASE(root_that_does_not_end, CODE(BAD_VALUE)),
+	CASE(top_of_the_share_stays, V_DONE),
 	CASE(more_than_granted, CODE(OVER_CREDIT)),
 	CASE_ABSENT(devices_are_not_made, "sda", V_DONE),
 	CASE_ABSENT(directory_where_a_link_stands, "dir/planted", V_DONE),

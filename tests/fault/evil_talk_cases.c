@@ -327,7 +327,7 @@ static int job_root_reserved(struct evil *e)
 
 static int job_unknown_flag(struct evil *e)
 {
-	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 1u << 20, 1, MIB, 0 });
+	return say_job(e, &(struct odd_job){ "x", NULL, 1, 1, 1u << 31, 1, MIB, 0 });
 }
 
 static int job_unknown_verb(struct evil *e)

@@ -217,6 +217,26 @@ same() { "$TREECMP" "$1" "$2"; }
 	same src "$SHARE/p"
 }
 
+@test "sync: what has become another kind below directories that stay: the sync ends, and their times are the source's" {
+	pair full
+	for dst in dst nas:inbox/p; do
+		rm -rf src
+		mkdir -p src/top/deep/was_dir src/top/other
+		echo 1 >src/top/deep/was_dir/1
+		echo 2 >src/top/deep/was_file
+		expect 0 haul sync src "$dst"
+		rm -r src/top/deep/was_dir src/top/deep/was_file
+		echo now >src/top/deep/was_dir
+		mkdir -p src/top/deep/was_file/a
+		echo 3 >src/top/deep/was_file/a/3
+		touch -d 2002-02-02 src/top/deep/was_file/a src/top/deep/was_file src/top/deep src/top src
+		expect 0 haul sync --json src "$dst"
+		done_is exit 0 entries_deleted 3 files_failed 0
+		[ "$dst" = dst ] || dst=$SHARE/p
+		"$TREECMP" src "$dst/src"
+	done
+}
+
 @test "D-07, D-08: sync: what has become another kind is exchanged, directories for files and files for directories" {
 	need_root
 	pair full

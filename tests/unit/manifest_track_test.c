@@ -215,11 +215,27 @@ static void depth_ends_at_4096_components(void **state)
 	manifest_track_close(&t);
 }
 
+static void the_root_is_an_entry_of_no_directory(void **state)
+{
+	struct manifest_track t;
+
+	(void)state;
+	manifest_track_open(&t);
+	assert_ok(feed(&t, entry_record(0, ROOT, ENTRY_DIRECTORY, "")));
+	assert_ok(feed(&t, entry_record(1, ROOT, ENTRY_FILE, "a")));
+	assert_code(finish(&t, 2, 10), HAUL_BAD_VALUE); /* its facts come with its end */
+	assert_code(feed(&t, dir_end_record(ROOT, 2)), HAUL_BAD_VALUE);
+	assert_ok(feed(&t, dir_end_record(ROOT, 1)));
+	assert_ok(finish(&t, 2, 10));
+	manifest_track_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_in_canonical_order_passes),
 		cmocka_unit_test(an_empty_manifest_passes),
+		cmocka_unit_test(the_root_is_an_entry_of_no_directory),
 		cmocka_unit_test(a_problem_lies_in_an_open_directory),
 		cmocka_unit_test(what_is_out_of_order_is_refused),
 		cmocka_unit_test(an_end_must_be_of_the_open_directory_with_its_count),

@@ -24,8 +24,10 @@ struct grant {
 	enum grant_mode mode;
 	uint64_t size; /* of the file, as announced */
 	uint64_t first_leaf, end_leaf;
-	struct leaf_claims claims;           /* WRITE, of a partial that is kept; owned; the lanes' */
-	struct disk_file *file;              /* WRITE, DIGESTS, BYTES: held */
+	struct leaf_claims claims; /* WRITE, of a partial that is kept; owned; the lanes' */
+	struct disk_file *file;    /* WRITE, DIGESTS, BYTES: held */
+	/* DIGESTS: leaves of it that are equal are written to `file`; held. NULL: `file` is what is compared. */
+	struct disk_file *basis;
 	struct place *place;                 /* SMALL: held */
 	const char *path;                    /* SMALL: below the place's root; held */
 	struct entry_facts meta;             /* SMALL: what the file gets, with the two below */

@@ -53,6 +53,7 @@ struct job_totals {
 	uint64_t bytes_sent;                 /* payload on the wire */
 	uint64_t bytes_holes;                /* of `bytes`: lay in holes, and did not travel */
 	uint64_t bytes_resumed;              /* of files that went on: there since an earlier job */
+	uint64_t bytes_reused;               /* of files sent: equal in the version that was there */
 	uint64_t files_again;                /* of those proven: changed meanwhile, and were sent anew */
 	uint64_t bytes_again;                /* of the sums above: of states that no longer count */
 	bool scan_is_complete;               /* `entries`, `files`, `bytes` are final */

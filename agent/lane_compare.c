@@ -1,6 +1,10 @@
 /*
  * Comparing with the file that is there: by leaf digests, and, for the first differing offset of a leaf that is known
  * to differ, byte by byte.
+ *
+ * With a basis the equal leaves are what the new version has of the old one: they are written from the very memory that
+ * was digested, so whoever writes to the old version meanwhile cannot make a mixture of the new one. A basis that
+ * cannot be read is different, no more: its leaves are fetched.
  */
 #include "agent/lane_recv_parts.h"
 
@@ -47,9 +51,16 @@ void recv_compare_bytes(struct recv_block *b)
 	recv_start_pool(b, compare_in_pool);
 }
 
+static struct disk_file *compared_file(const struct recv_block *b)
+{
+	const struct grant *g = b->held->grant;
+
+	return g->basis ? g->basis : g->file;
+}
+
 static uint64_t own_leaf_bytes(const struct recv_block *b, uint32_t leaf)
 {
-	uint64_t offset = (b->header.first_leaf + leaf) * HAUL_LEAF_BYTES, size = b->held->grant->file->facts.size;
+	uint64_t offset = (b->header.first_leaf + leaf) * HAUL_LEAF_BYTES, size = compared_file(b)->facts.size;
 
 	if (offset >= size)
 		return 0;
@@ -71,22 +82,42 @@ static void compare_leaves(struct recv_block *b, uint64_t got)
 	}
 }
 
+/* All has been compared that can be. */
+static void compared(struct recv_block *b)
+{
+	recv_trace(b, &b->check, TRACE_CHECK);
+	if (b->held->grant->basis)
+		recv_write_good(b);
+	else
+		recv_block_report(b);
+}
+
+static void compare_failed(struct recv_block *b, haul_status st, int os_errno)
+{
+	if (b->held->grant->basis) {
+		compare_leaves(b, 0);
+		compared(b);
+		return;
+	}
+	b->report->type = LANE_FILE_FAILED;
+	b->report->status = st;
+	b->report->os_errno = os_errno;
+	recv_block_report(b);
+}
+
 static void on_compare_read(struct lane_op *op, const struct engine_done *done)
 {
 	struct recv_block *b = list_item(op, struct recv_block, op);
 
-	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
+	b->report->mode = 1 + (unsigned)atomic_load(&compared_file(b)->reason);
 	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
 	recv_trace(b, &b->disk, TRACE_READ);
 	if (haul_failed(done->status)) {
-		b->report->type = LANE_FILE_FAILED;
-		b->report->status = done->status;
-		b->report->os_errno = done->os_errno;
-	} else {
-		compare_leaves(b, done->bytes);
-		recv_trace(b, &b->check, TRACE_CHECK);
+		compare_failed(b, done->status, done->os_errno);
+		return;
 	}
-	recv_block_report(b);
+	compare_leaves(b, done->bytes);
+	compared(b);
 }
 
 void recv_compare_start(struct recv_block *b, struct block *block)
@@ -100,18 +131,16 @@ void recv_compare_start(struct recv_block *b, struct block *block)
 		len += own_leaf_bytes(b, i);
 	if (len == 0) {
 		compare_leaves(b, 0);
-		recv_block_report(b);
+		compared(b);
 		return;
 	}
 	assert(len <= block->cap);
 	b->op.done = on_compare_read;
 	b->disk.start_ns = trace_now(l->recv_track);
-	st = engine_read(l->engine, b->held->grant->file, block->data, (size_t)len,
-			 b->header.first_leaf * HAUL_LEAF_BYTES, &b->op);
+	st = engine_read(l->engine, compared_file(b), block->data, (size_t)len, b->header.first_leaf * HAUL_LEAF_BYTES,
+			 &b->op);
 	if (haul_failed(st)) {
-		b->report->type = LANE_FILE_FAILED;
-		b->report->status = st;
-		recv_block_report(b);
+		compare_failed(b, st, 0);
 		return;
 	}
 	l->in_work++;

@@ -116,8 +116,9 @@ static void write_more(struct recv_block *b)
 }
 
 /* Leaves of zeros have no block: a new partial reads as zeros there already. */
-static void write_runs(struct recv_block *b)
+void recv_write_good(struct recv_block *b)
 {
+	b->op.done = recv_write_done;
 	claim_leaves(b);
 	b->disk.start_ns = trace_now(b->lane->recv_track);
 	b->writes_left = 1;
@@ -146,7 +147,7 @@ void recv_block_arrived(struct recv_block *b)
 	else if (b->held->grant->mode == GRANT_DROP)
 		recv_block_report(b);
 	else
-		write_runs(b);
+		recv_write_good(b);
 }
 
 void recv_zeros_arrived(struct wire *w, const struct lane_header *header)

@@ -352,6 +352,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .time_window_ns = r->job->modify_window_ns,
 				      .direct = r->job->direct,
 				      .may_clone = r->cfg.may_clone,
+				      .has_far_source = !r->cfg.origin_of,
 				      .private_fd = r->cfg.private_fd,
 				      .quota = r->cfg.quota,
 				      .has_owner = owner_is_set(&r->cfg.owner),

@@ -25,14 +25,15 @@ static void forget_attempt(struct recv_entry *e)
 	store_give_back(e);
 	store_leave_quota(e);
 	recv_entry_drop_have(e);
-	e->compares_kept = false;
+	e->compares_kept = e->has_basis = false;
 	free(e->notes);
 	e->notes = NULL;
 	e->note_count = e->note_cap = 0;
 	e->noted_leaves = e->noted_ever = 0;
 	r->totals.bytes_again += e->moved_bytes;
 	r->totals.bytes_resumed -= e->resumed_bytes;
-	e->moved_bytes = e->resumed_bytes = 0;
+	r->totals.bytes_reused -= e->reused_bytes;
+	e->moved_bytes = e->resumed_bytes = e->reused_bytes = 0;
 	e->has_root = e->has_offset = e->has_seen = e->may_replace = e->may_set_meta = false;
 	e->first_bad = UINT64_MAX;
 	e->repairs = 0;

@@ -189,6 +189,8 @@ static struct grant *make_grant(struct recv_entry *e)
 			     .attribute_kinds = e->attribute_kinds,
 			     .keeps_owner = e->keeps_owner,
 			     .has_holes = e->is_sparse };
+	if (e->compares_kept && e->has_basis)
+		g->basis = &e->old;
 	if (g->mode == GRANT_BYTES) {
 		g->first_leaf = e->first_bad;
 		g->end_leaf = e->first_bad + 1;

@@ -4,13 +4,17 @@
  *
  *   opened, same source ────────────────────────────────────► tell HAVE ► want the rest
  *   opened, other source ► want digests ► compare all leaves ► tell HAVE ► want the rest (another attempt)
+ *   opened, with a basis ► the same with the version that is there, whose equal leaves are written ► tell BASIS ► …
  *
- * After the last HAVE the digests are let go; the receiver's own tree has them.
+ * After the last HAVE or BASIS the digests are let go; the receiver's own tree has them.
  */
 #include "agent/receiver_parts.h"
 
+#include "engine/base/escape.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	CHECKPOINT_LEAVES = 256, /* written since the last one: 256 MiB */
@@ -32,15 +36,36 @@ static void explain_kept(struct receiver *r, const struct recv_entry *e)
 	receiver_explain(r, text);
 }
 
+/* What of it comes from the version that is there; none of it: said too, since the comparison took its time. */
+static void explain_basis(const struct recv_entry *e)
+{
+	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+
+	(void)haul_escape(e->path, strlen(e->path), shown, sizeof(shown));
+	if (e->have.count)
+		(void)snprintf(text, sizeof(text), "%s: %llu of %llu MiB are as in the version that is there", shown,
+			       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves);
+	else
+		(void)snprintf(text, sizeof(text),
+			       "%s: nothing is as in the version that is there, the whole file travels", shown);
+	receiver_explain(e->receiver, text);
+}
+
 void receiver_go_on(struct recv_entry *e)
 {
 	struct receiver *r = e->receiver;
+	uint64_t bytes = leaf_map_bytes(&e->have, e->facts.size);
 
 	e->phase = RECV_ARRIVING;
-	e->resumed_bytes = leaf_map_bytes(&e->have, e->facts.size);
-	r->totals.bytes_resumed += e->resumed_bytes;
+	if (e->has_basis) {
+		e->reused_bytes = bytes;
+		r->totals.bytes_reused += bytes;
+	} else {
+		e->resumed_bytes = bytes;
+		r->totals.bytes_resumed += bytes;
+		explain_kept(r, e);
+	}
 	list_push_back(&r->haves_due, &e->link);
-	explain_kept(r, e);
 }
 
 /* False: the link is full. */
@@ -50,7 +75,7 @@ static bool tell_have(struct recv_entry *e)
 
 	while (leaf_map_run(&e->have, true, e->told_to, &first, &count)) {
 		for (uint64_t end = first + count; first < end; first = e->told_to) {
-			struct message m = { .type = MSG_HAVE };
+			struct message m = { .type = e->has_basis ? MSG_BASIS : MSG_HAVE };
 
 			count = end - first < MESSAGE_DIGESTS_MAX ? end - first : MESSAGE_DIGESTS_MAX;
 			m.digests = (struct msg_digests){ e->index, first, e->digests + first, (size_t)count };
@@ -161,6 +186,11 @@ void receiver_fetch_rest(struct recv_entry *e)
 	struct receiver *r = e->receiver;
 
 	e->compares_kept = false;
+	if (e->has_basis) {
+		(void)disk_file_close(&e->old);
+		e->old.fd = -1;
+		explain_basis(e);
+	}
 	e->attempt++;
 	hash_tree_free(e->tree);
 	e->tree = NULL;

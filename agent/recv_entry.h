@@ -132,7 +132,7 @@ struct recv_entry {
 	enum after_release after;
 	struct partial partial;
 	bool was_cloned;      /* the partial shares the source's extents: nothing will come for it */
-	struct disk_file old; /* DIGESTS, BYTES: what is there; fd -1 when closed */
+	struct disk_file old; /* DIGESTS, BYTES, or with has_basis: what is there; fd -1 when closed */
 	struct hash_tree *tree;
 	struct haul_digest root;
 	bool has_root;
@@ -142,6 +142,7 @@ struct recv_entry {
 	/* a kept partial (receiver_kept.c) */
 	uint8_t source_id[SOURCE_ID_BYTES]; /* of the state that is announced; zeros: none */
 	bool compares_kept;                 /* it is of another source: its leaves are compared first */
+	bool has_basis;                     /* they are those of `old`, the version that is there (store_basis.c) */
 	struct leaf_map have;               /* leaves that are there, until the others are wanted; else closed */
 	struct haul_digest *digests;        /* owned, with `have`: theirs */
 	uint64_t told_to;                   /* HAVE has been said up to this leaf */
@@ -152,6 +153,7 @@ struct recv_entry {
 	bool has_budget;        /* its leaves count in store.had_leaves */
 	haul_status peer_code;  /* the sender's failure, while a thread has the entry */
 	uint64_t resumed_bytes; /* told with HAVE */
+	uint64_t reused_bytes;  /* told with BASIS */
 	uint64_t checkpoint_ns; /* when the last one was posted, or the partial opened */
 	bool checkpoint_runs;
 	/* a source that changes (receiver_again.c) */

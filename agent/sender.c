@@ -239,7 +239,8 @@ void sender_message(struct sender *s, const struct message *m)
 		sender_results(s, &m->result);
 		break;
 	case MSG_HAVE:
-		sender_have(s, &m->digests);
+	case MSG_BASIS:
+		sender_have(s, &m->digests, m->type == MSG_BASIS);
 		break;
 	case MSG_ACK:
 		sender_acks(s, &m->ack);

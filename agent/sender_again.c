@@ -92,8 +92,7 @@ static void forget_attempt(struct sender *s, struct send_entry *e)
 	sender_owes_no_more(s, e);
 	s->totals.bytes_again += e->moved_bytes;
 	e->moved_bytes = 0;
-	s->totals.bytes_resumed -= e->told_bytes;
-	e->told_bytes = 0;
+	sender_forget_told(s, e);
 	if (e->has_told)
 		s->had_leaves -= leaf_count(e->facts.size);
 	e->has_told = e->is_telling = false;

@@ -57,6 +57,7 @@ struct send_entry {
 	bool has_told;                  /* leaves of it are there from an earlier job: the receiver's HAVE */
 	bool is_telling;                /* HAVEs of the attempt that the next WANT begins */
 	uint64_t told_bytes;            /* in totals.bytes_resumed */
+	uint64_t told_basis;            /* in totals.bytes_reused */
 	uint64_t leaves_left;           /* of the attempt being read */
 	bool is_wanted;                 /* counted in wanted_count */
 	uint64_t moved_bytes;           /* sent in the state that is announced */
@@ -178,7 +179,8 @@ void sender_alive(struct sender *s, uint32_t lanes);
 void sender_lane_vacant(struct sender *s, unsigned lane); /* what it owes goes out again */
 
 /* sender_have.c */
-void sender_have(struct sender *s, const struct msg_digests *m);
+void sender_have(struct sender *s, const struct msg_digests *m, bool is_basis);
+void sender_forget_told(struct sender *s, struct send_entry *e); /* what it was told counts no more */
 
 /* sender_erase.c */
 bool sender_is_move(const struct sender *s);

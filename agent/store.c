@@ -7,6 +7,7 @@
 #include "agent/job.h"
 #include "agent/mirror.h"
 #include "agent/quota.h"
+#include "agent/store_basis.h"
 #include "agent/store_clone.h"
 #include "agent/store_had.h"
 #include "agent/store_meta.h"
@@ -428,23 +429,6 @@ static haul_status have_open(struct store *s, struct recv_entry *e)
 	return e->digests && leaf_map_open(&e->have, leaves) ? HAUL_OK : HAUL_NO_MEMORY;
 }
 
-/* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
-static haul_status take_up(struct store *s, struct recv_entry *e)
-{
-	haul_status st;
-
-	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW)
-		return HAUL_OK;
-	st = have_open(s, e);
-	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
-	if (haul_failed(st) || e->compares_kept)
-		return st;
-	st = partial_read_record(&e->partial, &e->have, e->digests);
-	if (haul_ok(st))
-		st = partial_zero_rest(&e->partial, &e->have);
-	return haul_ok(st) ? store_had_take(e) : st;
-}
-
 void store_give_back(struct recv_entry *e)
 {
 	if (e->has_budget)
@@ -458,7 +442,40 @@ static void have_close(struct recv_entry *e)
 	recv_entry_drop_have(e);
 	hash_tree_free(e->tree);
 	e->tree = NULL;
-	e->compares_kept = false;
+	e->compares_kept = e->has_basis = false;
+}
+
+/* Without memory, and where too many leaves are in work already, it is fetched whole. */
+static void take_basis(struct store *s, struct recv_entry *e)
+{
+	if (!store_wants_basis(s, e) || !store_open_basis(s, e))
+		return;
+	if (haul_ok(have_open(s, e))) {
+		e->compares_kept = e->has_basis = true;
+		return;
+	}
+	have_close(e);
+	(void)disk_file_close(&e->old);
+	e->old.fd = -1;
+}
+
+/* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
+static haul_status take_up(struct store *s, struct recv_entry *e)
+{
+	haul_status st;
+
+	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW) {
+		take_basis(s, e);
+		return HAUL_OK;
+	}
+	st = have_open(s, e);
+	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
+	if (haul_failed(st) || e->compares_kept)
+		return st;
+	st = partial_read_record(&e->partial, &e->have, e->digests);
+	if (haul_ok(st))
+		st = partial_zero_rest(&e->partial, &e->have);
+	return haul_ok(st) ? store_had_take(e) : st;
 }
 
 static haul_status open_partial(struct store *s, struct recv_entry *e)
@@ -494,7 +511,7 @@ static haul_status take_compared(struct recv_entry *e)
 {
 	haul_status st = partial_zero_rest(&e->partial, &e->have);
 
-	if (haul_ok(st))
+	if (haul_ok(st) && e->partial.is_kept)
 		st = partial_record_have(&e->partial, &e->have, e->digests);
 	return haul_ok(st) ? store_had_take(e) : st;
 }

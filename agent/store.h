@@ -21,11 +21,12 @@ struct store_config {
 	uint32_t flags; /* enum job_flags */
 	uint64_t time_window_ns;
 	enum direct_mode direct;
-	bool may_clone;    /* entries with an origin may share its extents */
-	bool has_owner;    /* what arrives belongs to whom the share says: the sender's owners are not kept */
-	uint32_t umask;    /* taken off every mode */
-	bool drops;        /* a probe that is written nowhere */
-	bool mirrors_root; /* of a sync: the root itself, not only what lands in it */
+	bool may_clone;      /* entries with an origin may share its extents */
+	bool has_far_source; /* content comes from elsewhere: what the version that is there has of it need not */
+	bool has_owner;      /* what arrives belongs to whom the share says: the sender's owners are not kept */
+	uint32_t umask;      /* taken off every mode */
+	bool drops;          /* a probe that is written nowhere */
+	bool mirrors_root;   /* of a sync: the root itself, not only what lands in it */
 	enum root_rule root_rule;
 	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
 	int private_fd;        /* held; of the place, -1 with place NULL and no share */

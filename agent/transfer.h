@@ -151,6 +151,7 @@ struct transfer_report {
 	uint64_t files_cloned; /* new, sharing their source's extents; of files_unread, neither sent nor skipped */
 	uint64_t entries_total, bytes_total, bytes_sent, bytes_reused;
 	uint64_t files_sent_again; /* of files sent: changed while they were read, and were sent anew */
+	uint64_t bytes_basis;      /* of bytes_reused: of files sent, taken from the version that was there */
 	uint64_t bytes_resumed;    /* of files sent: at the destination since an earlier run, not sent again */
 	uint64_t entries_deleted, entries_renamed; /* of every kind; a tree renamed whole is one */
 	uint64_t files_verified_transfer, files_verified_disk, files_unread;

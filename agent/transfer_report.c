@@ -31,8 +31,8 @@ static uint64_t more(uint64_t a, uint64_t b)
 /* Done never falls and never passes the total; what is under way counts by what has crossed. */
 static uint64_t bytes_done(const struct transfer *t, const struct job_totals *now, uint64_t total)
 {
-	uint64_t crossing =
-	    now->bytes_skipped + now->bytes_sent + now->bytes_holes + now->bytes_resumed - now->bytes_again;
+	uint64_t crossing = now->bytes_skipped + now->bytes_sent + now->bytes_holes + now->bytes_resumed +
+			    now->bytes_reused - now->bytes_again;
 	uint64_t done = now->bytes_done;
 
 	if (crossing > done && t->req->verb == TRANSFER_COPY)
@@ -142,7 +142,8 @@ void transfer_fill_report(struct transfer *t)
 	if (!t->req->dry_run)
 		r->files_sent = all->files_sent;
 	r->files_cloned = all->files_cloned;
-	r->bytes_reused = all->bytes_cloned;
+	r->bytes_basis = all->bytes_reused;
+	r->bytes_reused = all->bytes_cloned + all->bytes_reused;
 	r->files_skipped = all->files_proven + all->files_unchanged - r->files_sent - r->files_cloned;
 	r->files_failed =
 	    t->req->verb == TRANSFER_VERIFY ? t->files_told : all->files_failed; /* different is not failed */

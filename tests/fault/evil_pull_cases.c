@@ -216,11 +216,11 @@ static int acknowledged_never_announced(struct evil *e)
 	return move(e, &(struct message){ .type = MSG_ACK, .ack = { &a, 1 } });
 }
 
-static int basis_is_not_offered(struct evil *e)
+static int basis_beyond_the_file(struct evil *e)
 {
 	const struct haul_digest d = { { 1 } };
 
-	return move(e, &(struct message){ .type = MSG_BASIS, .digests = { BIG_FILE, 0, &d, 1 } });
+	return move(e, &(struct message){ .type = MSG_BASIS, .digests = { BIG_FILE, 1 << 20, &d, 1 } });
 }
 
 static int credit_overflows(struct evil *e)
@@ -327,7 +327,7 @@ const struct evil_case pull_cases[] = {
 	CASE(done_before_end, CODE(BAD_MOVE)),
 	CASE(manifest_from_the_receiver, CODE(BAD_MOVE)),
 	CASE(acknowledged_never_announced, CODE(NOT_ANNOUNCED)),
-	CASE(basis_is_not_offered, CODE(UNSUPPORTED)),
+	CASE(basis_beyond_the_file, CODE(BAD_MOVE)),
 	CASE(credit_overflows, CODE(OVERFLOW)),
 	CASE(payload_from_the_receiver, CODE(BAD_FRAME)),
 	CASE(cancelled, CODE(CANCELLED)),

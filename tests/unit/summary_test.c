@@ -63,6 +63,26 @@ static void what_was_there_is_told(void **state)
 	    "not read back from disk.");
 }
 
+static void what_the_old_version_had_is_told(void **state)
+{
+	struct summary_request req = { 0 };
+	struct transfer_report r = { .files_total = 1,
+				     .files_sent = 1,
+				     .files_verified_transfer = 1,
+				     .bytes_total = 400000000,
+				     .bytes_sent = 10000000,
+				     .bytes_reused = 390000000,
+				     .bytes_basis = 390000000,
+				     .elapsed_s = 2,
+				     .is_durable = true };
+
+	(void)state;
+	check(&req, &r,
+	      "1 file, 400 MB in 2.0 s (5.00 MB/s): 1 sent (390 MB taken from the old versions), every block checked "
+	      "on arrival, "
+	      "durable, not read back from disk.");
+}
+
 static void claims_nothing_that_does_not_hold(void **state)
 {
 	struct summary_request req = { .no_sync = true, .check_again = "haul verify a b" };
@@ -172,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_by_proof),
 		cmocka_unit_test(what_was_there_is_told),
+		cmocka_unit_test(what_the_old_version_had_is_told),
 		cmocka_unit_test(claims_nothing_that_does_not_hold),
 		cmocka_unit_test(nothing_sent_has_no_rate_and_no_proof),
 		cmocka_unit_test(a_dry_run_says_so),

@@ -1,0 +1,208 @@
+# A file that is there in another version: what the two have in common does not travel, whichever end is the sender; the
+# new version appears whole, or not at all.
+load lib
+load trees
+
+MIB=1048576
+LEAVES=64
+[ "$SCALE" = light ] || LEAVES=1024
+
+setup() {
+	test_begin
+	mkdir "$T/src" "$T/local"
+	pair
+}
+
+# places push|pull: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in.
+places() {
+	case $1 in
+	push) DIR=$T/src THERE=$SHARE FROM=$T/src/ TO=nas:inbox ;;
+	pull) DIR=$SHARE THERE=$T/local FROM=nas:inbox TO=$T/local/ ;;
+	esac
+	FILE=$DIR/file
+	rm -rf "$DIR" "$THERE"
+	mkdir "$DIR" "$THERE"
+}
+
+# both BYTES: the file is at both ends.
+both() {
+	"$MKTREE" big "$1" "$FILE"
+	cp "$FILE" "$THERE/file"
+}
+
+# change FILE LEAF...: one byte in the middle of each of these leaves, and a time of its own.
+change() {
+	local file=$1 leaf
+	shift
+	for leaf; do flip "$file" $((leaf * MIB + 4321)); done
+	touch -d "@$((1000000000 + RANDOM))" "$file"
+}
+
+# reuses ARGS...: a copy of one file that takes something of the old version, and sends the rest alone.
+reuses() {
+	expect 0 haul "$@"
+	echo "sent $(done_field bytes_sent), reused $(done_field bytes_reused)"
+	done_is exit 0 files_sent 1 bytes_resumed 0 verified transfer durable true
+	check "$(($(done_field bytes_sent) + $(done_field bytes_reused)))" -eq "$(stat -c %s "$THERE/file")"
+	check "$(done_field bytes_reused)" -ge $MIB
+}
+
+arrived() {
+	cmp "$FILE" "$THERE/file"
+	check "$(stat -c %Y "$FILE")" -eq "$(stat -c %Y "$THERE/file")"
+	no_leftovers "$THERE"
+}
+
+@test "ten leaves of a big file are changed: no more than twelve travel" {
+	for way in push pull; do
+		echo "$way"
+		places $way
+		both $((LEAVES * MIB + 77))
+		change "$FILE" 0 3 4 5 11 20 21 33 50 63
+		reuses copy --json --explain "$FROM" "$TO"
+		check "$(done_field bytes_sent)" -le $((12 * MIB))
+		err_has "MiB are as in the version that is there"
+		arrived
+		change "$FILE" 7
+		expect 0 haul copy "$FROM" "$TO"
+		err_has "taken from the old versions"
+		arrived
+	done
+}
+
+@test "something put in at the front: the whole file travels, and that is said" {
+	for way in push pull; do
+		echo "$way"
+		places $way
+		both $((LEAVES * MIB))
+		(head -c 4096 /dev/urandom && cat "$THERE/file") >"$FILE"
+		expect 0 haul copy --json --explain "$FROM" "$TO"
+		done_is exit 0 files_sent 1 bytes_reused 0 bytes_sent $((LEAVES * MIB + 4096))
+		err_has "the whole file travels"
+		arrived
+	done
+}
+
+@test "files that grew, that were cut, and that were only touched" {
+	places push
+	both $((20 * MIB + 5))
+	head -c $((3 * MIB)) /dev/urandom >>"$FILE"
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le $((4 * MIB))
+	arrived
+	truncate -s $((15 * MIB + 1)) "$FILE"
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le 1
+	arrived
+	change "$FILE"
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -eq 0
+	arrived
+}
+
+@test "holes of the new version are holes, whatever the old one has there" {
+	places push
+	both $((24 * MIB))
+	fallocate -p -o $((4 * MIB)) -l $((3 * MIB + 8192)) "$FILE"
+	fallocate -p -o $((9 * MIB + 4096)) -l 8192 "$FILE"
+	change "$FILE" 20
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le $((6 * MIB)) # a block that is a hole in part travels
+	arrived
+	check "$(stat -c %b "$THERE/file")" -le $((21 * MIB / 512 + 64))
+	cp "$T/src/file" "$T/filled" --sparse=never
+	mv "$T/filled" "$FILE"
+	change "$FILE" 5
+	reuses copy --json "$FROM" "$TO"
+	arrived
+}
+
+@test "short files, and those of another length, travel whole" {
+	places push
+	both $((3 * MIB))
+	change "$FILE" 1
+	expect 0 haul copy --json "$FROM" "$TO"
+	done_is bytes_sent $((3 * MIB)) bytes_reused 0
+	both $((20 * MIB))
+	truncate -s $((9 * MIB)) "$THERE/file"
+	change "$FILE" 1
+	expect 0 haul copy --json "$FROM" "$TO"
+	done_is bytes_sent $((20 * MIB)) bytes_reused 0
+	arrived
+}
+
+@test "who may not read what is there is not told what is in it" {
+	places push
+	both $((20 * MIB))
+	change "$FILE" 1
+	expect 0 haul_b peer allow edit1 inbox=list,create,overwrite,meta
+	expect 0 haul copy --json "$FROM" "$TO"
+	done_is exit 0 bytes_sent $((20 * MIB)) bytes_reused 0
+	arrived
+}
+
+@test "by content, as part of a move, and by a sync" {
+	places push
+	both $((20 * MIB))
+	change "$FILE" 1
+	touch -r "$FILE" "$THERE/file"
+	reuses copy --json -c "$FROM" "$TO"
+	arrived
+	change "$FILE" 2
+	expect 0 haul_b peer allow edit1 inbox=mirror
+	reuses sync --json "$FROM" "$TO"
+	arrived
+	change "$FILE" 3
+	cp "$FILE" "$T/was"
+	expect 0 haul move --json --on-conflict=replace "$FILE" "$TO"
+	check "$(done_field bytes_reused)" -ge $MIB
+	done_is files_deleted 1
+	cmp "$T/was" "$THERE/file"
+	check ! -e "$FILE"
+}
+
+@test "the old version is written to while it is taken from: never a mixture" {
+	places push
+	both $((LEAVES * MIB))
+	change "$FILE" 1 2 3
+	(while :; do
+		dd if=/dev/urandom of="$THERE/file" bs=4096 count=1 conv=notrunc status=none \
+			seek=$((RANDOM % (LEAVES * 256)))
+	done) 3>&- 4>&- 2>/dev/null &
+	OTHERS+=($!)
+	expect 0 haul copy --json "$FROM" "$TO"
+	kill $!
+	wait $! || true
+	check "$(done_field bytes_reused)" -ge $MIB
+	truncate -s $((LEAVES * MIB)) "$THERE/file"
+	expect 0 haul copy --json -c "$FROM" "$TO" # what was written under the new name, after it had arrived
+	arrived
+}
+
+@test "cut off while it arrives: what was taken stays, the old version stands until the new one is whole" {
+	places push
+	both $((64 * MIB))
+	cp "$THERE/file" "$T/old"
+	for i in $(seq 1 2 63); do flip "$FILE" $((i * MIB)); done
+	change "$FILE"
+	HAUL_HOME=$A "$HAUL" copy --json --block=1M --bwlimit=8M "$FROM" "$TO" >"$T/out" 2>"$T/err" </dev/null 3>&- 4>&- &
+	local run=$!
+	OTHERS+=("$run")
+	wait_for 60 has_reused 30
+	kill -9 "$run"
+	wait "$run" || true
+	cmp "$T/old" "$THERE/file"
+	wait_for 10 flock -n "$(find "$THERE/.haul/partials" -name '*.part')" true
+	expect 0 haul copy --json "$FROM" "$TO"
+	echo "sent $(done_field bytes_sent), were there $(done_field bytes_resumed)"
+	check "$(done_field bytes_resumed)" -ge $((30 * MIB))
+	check "$(($(done_field bytes_sent) + $(done_field bytes_resumed)))" -eq $((64 * MIB))
+	arrived
+}
+
+has_reused() {
+	local bytes
+	bytes=$(HAUL_HOME=$B "$HAUL" list --partials --json "$SHARE" 2>/dev/null </dev/null |
+		jq -r 'select(.event == "partial").there_bytes' | head -n 1)
+	[ "${bytes:-0}" -ge $(($1 * MIB)) ]
+}

@@ -2,7 +2,8 @@
  * The home of one agent: where its identity, peers, shares and state lie (docs/CLI.md "Home").
  *
  *   config dir  identity.key identity.crt peers shares     (0700)
- *   state dir   agent (lock and addresses of the running hauld), grown (what quotas count), scratch files   (0700)
+ *   state dir   agent (lock and addresses of the running hauld), grown (what quotas count), placed-* (placed_files.h),
+ * scratch files   (0700)
  */
 #ifndef HAUL_AGENT_HOME_H
 #define HAUL_AGENT_HOME_H

@@ -7,6 +7,7 @@
  */
 #include "agent/receiver_parts.h"
 
+#include "agent/placed_files.h"
 #include "agent/thread_cpu.h"
 #include "engine/base/log.h"
 
@@ -83,6 +84,23 @@ static void on_lanes_joined(void *owner)
 	receiver_check_end(r); /* with nothing to receive, this may be the last thing that was missing */
 }
 
+static void deliver_save(struct mail *m, void *ctx)
+{
+	struct receiver *r = list_item(m, struct receiver, save);
+
+	(void)ctx;
+	placed_files_save(r->placed);
+}
+
+/* The end waits for it only when the threads stop. */
+static void note_placed(struct receiver *r)
+{
+	if (!r->placed)
+		return;
+	r->save.deliver = deliver_save;
+	worker_post(&r->store.worker, &r->save);
+}
+
 static void send_job_end(struct receiver *r)
 {
 	struct message m = { .type = MSG_JOB_END };
@@ -115,6 +133,7 @@ static void send_job_end(struct receiver *r)
 		return;
 	}
 	r->own_end_sent = true;
+	note_placed(r);
 	receiver_check_end(r);
 }
 
@@ -353,6 +372,7 @@ static haul_status start_threads(struct receiver *r, struct haul_fault *fault)
 				      .direct = r->job->direct,
 				      .may_clone = r->cfg.may_clone,
 				      .has_far_source = !r->cfg.origin_of,
+				      .placed = r->placed,
 				      .private_fd = r->cfg.private_fd,
 				      .quota = r->cfg.quota,
 				      .has_owner = owner_is_set(&r->cfg.owner),
@@ -429,6 +449,8 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		st = receiver_mirror_open(r, fault);
 	if (haul_ok(st))
 		st = receiver_look_open(r, fault);
+	if (haul_ok(st) && keeps(r) && r->place && !r->cfg.origin_of)
+		r->placed = placed_files_new(r->job->scratch_dir, r->cfg.peer_id, r->cfg.root_fd);
 	if (haul_ok(st))
 		st = start_threads(r, fault);
 	if (haul_ok(st))
@@ -495,6 +517,7 @@ void receiver_free(struct receiver *r)
 	receiver_out_free(r);
 	job_digest_free(r->digest);
 	receiver_look_free(r);
+	placed_files_free(r->placed);
 	place_close(r->place);
 	choice_free(r->choice);
 	choice_free(r->store_choice);

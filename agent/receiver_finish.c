@@ -1,6 +1,8 @@
 /* The ends of an entry: released by the lanes, committed, failed, reported. */
 #include "agent/receiver_parts.h"
 
+#include "agent/placed_files.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +251,8 @@ void receiver_result(struct recv_entry *e)
 	receiver_settle(e);
 	receiver_close_slot(e);
 	receiver_note_landing(r, e);
+	if (r->placed && e->facts.kind == ENTRY_FILE && haul_ok(e->code) && e->outcome != OUTCOME_FAILED)
+		placed_files_put(r->placed, e->path, e->facts.size, &e->facts.mtime);
 	tell(r, e);
 	r->out.credit_records++;
 	give_back_attributes(e);

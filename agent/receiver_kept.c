@@ -39,15 +39,19 @@ static void explain_kept(struct receiver *r, const struct recv_entry *e)
 /* What of it comes from the version that is there; none of it: said too, since the comparison took its time. */
 static void explain_basis(const struct recv_entry *e)
 {
-	char shown[HAUL_ESCAPED_MAX / 4], text[HAUL_ESCAPED_MAX / 2];
+	char shown[100], other[100], text[280]; /* no longer than a NOTE */
 
 	(void)haul_escape(e->path, strlen(e->path), shown, sizeof(shown));
-	if (e->have.count)
+	if (e->have.count && strcmp(e->path, e->basis_path))
+		(void)snprintf(text, sizeof(text), "%s: %llu of %llu MiB are as in %s", shown,
+			       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves,
+			       haul_escape(e->basis_path, strlen(e->basis_path), other, sizeof(other)));
+	else if (e->have.count)
 		(void)snprintf(text, sizeof(text), "%s: %llu of %llu MiB are as in the version that is there", shown,
 			       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves);
 	else
-		(void)snprintf(text, sizeof(text),
-			       "%s: nothing is as in the version that is there, the whole file travels", shown);
+		(void)snprintf(text, sizeof(text), "%s: nothing is as in the file that is there, the whole one travels",
+			       shown);
 	receiver_explain(e->receiver, text);
 }
 

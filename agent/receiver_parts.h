@@ -52,6 +52,8 @@ struct receiver {
 	struct job_config *job; /* = &cfg.job */
 	enum receiver_state state;
 	struct place *place;
+	struct placed_files *placed; /* owned; NULL: what files were called before does not count */
+	struct mail save;            /* of it, to the store's thread */
 	struct store store;
 	struct commit commit;
 	bool threads_run;

@@ -142,7 +142,8 @@ struct recv_entry {
 	/* a kept partial (receiver_kept.c) */
 	uint8_t source_id[SOURCE_ID_BYTES]; /* of the state that is announced; zeros: none */
 	bool compares_kept;                 /* it is of another source: its leaves are compared first */
-	bool has_basis;                     /* they are those of `old`, the version that is there (store_basis.c) */
+	bool has_basis;                     /* they are those of `old`, a file that is there (store_basis.c) */
+	const char *basis_path;             /* held by the store: what it is called */
 	struct leaf_map have;               /* leaves that are there, until the others are wanted; else closed */
 	struct haul_digest *digests;        /* owned, with `have`: theirs */
 	uint64_t told_to;                   /* HAVE has been said up to this leaf */

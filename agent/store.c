@@ -448,7 +448,7 @@ static void have_close(struct recv_entry *e)
 /* Without memory, and where too many leaves are in work already, it is fetched whole. */
 static void take_basis(struct store *s, struct recv_entry *e)
 {
-	if (!store_wants_basis(s, e) || !store_open_basis(s, e))
+	if (!store_open_basis(s, e))
 		return;
 	if (haul_ok(have_open(s, e))) {
 		e->compares_kept = e->has_basis = true;

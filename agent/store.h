@@ -13,6 +13,7 @@
 #include "engine/attribute_read.h"
 
 struct mirror;
+struct placed_files;
 
 struct store_config {
 	struct place *place; /* held; NULL: the destination does not exist (dry run) */
@@ -28,11 +29,12 @@ struct store_config {
 	bool drops;          /* a probe that is written nowhere */
 	bool mirrors_root;   /* of a sync: the root itself, not only what lands in it */
 	enum root_rule root_rule;
-	struct mirror *mirror; /* of a sync: notes what only the destination has; held. NULL: no sync */
-	int private_fd;        /* held; of the place, -1 with place NULL and no share */
-	struct quota *quota;   /* held; of the sender's device. NULL: nothing is counted */
-	struct choice *choice; /* a comparison's, held: what the source has left out; NULL: nothing */
-	uint32_t choice_flags; /* enum choice_flags */
+	struct mirror *mirror;       /* of a sync: notes what only the destination has; held. NULL: no sync */
+	int private_fd;              /* held; of the place, -1 with place NULL and no share */
+	struct quota *quota;         /* held; of the sender's device. NULL: nothing is counted */
+	struct placed_files *placed; /* where files may have another name; held; NULL: not known */
+	struct choice *choice;       /* a comparison's, held: what the source has left out; NULL: nothing */
+	uint32_t choice_flags;       /* enum choice_flags */
 	struct mailbox *main;
 };
 

@@ -1,44 +1,75 @@
 /*
- * Which files have a basis: long enough that comparing is worth the turn it takes, and about as long as what comes.
+ * Which files have a basis: those long enough that comparing is worth the turn it takes, where a file of the same size
+ * and time has landed under another name before, or else one about as long is there under theirs.
  *
- * What is wanted of a file, and what is not, tells the peer which leaves of the old version are as in its own: whoever
- * may not read here learns nothing that way, his files travel whole. What an earlier job has left of the new version
- * goes first: it was sent, or taken from the old one, with more than the old one could give.
+ * What is wanted of a file, and what is not, tells the peer which leaves of the old one are as in its own: whoever may
+ * not read here learns nothing that way, his files travel whole. What an earlier job has left of the new version goes
+ * first: it was sent, or taken from the old one, with more than the old one could give.
  */
 #include "agent/store_basis.h"
 
+#include "agent/placed_files.h"
 #include "certs/rights.h"
+
+#include <string.h>
 
 enum {
 	BASIS_LEAVES_MIN = 4,
-	BASIS_FACTOR = 2, /* neither is longer than so many times the other */
+	BASIS_FACTOR = 2,     /* neither is longer than so many times the other */
+	BASIS_PLACES_MAX = 4, /* names under which it may have landed that are tried */
 };
 
 static bool is_alike(uint64_t there, uint64_t comes)
 {
-	uint64_t least = BASIS_LEAVES_MIN * HAUL_LEAF_BYTES;
-
-	return comes >= least && there / BASIS_FACTOR <= comes && comes / BASIS_FACTOR <= there;
+	return there / BASIS_FACTOR <= comes && comes / BASIS_FACTOR <= there;
 }
 
-bool store_wants_basis(const struct store *s, const struct recv_entry *e)
+static bool may_have_basis(const struct store *s, const struct recv_entry *e)
 {
-	const uint64_t needs = RIGHT_READ | RIGHT_OVERWRITE;
+	return s->cfg.has_far_source && s->cfg.verb == JOB_COPY && atomic_load(&s->rights) & RIGHT_READ &&
+	       e->facts.size >= BASIS_LEAVES_MIN * HAUL_LEAF_BYTES && e->partial.found == PARTIAL_NEW;
+}
 
-	return s->cfg.has_far_source && s->cfg.verb == JOB_COPY && (atomic_load(&s->rights) & needs) == needs &&
-	       e->has_seen && e->may_replace && e->seen.kind == ENTRY_FILE && is_alike(e->seen.size, e->facts.size) &&
-	       e->partial.found == PARTIAL_NEW;
+/* Of a length that will do; nothing is open on false. */
+static bool open_it(struct store *s, struct recv_entry *e, const char *path, bool is_exact)
+{
+	uint64_t there;
+
+	if (haul_failed(place_open_file(s->cfg.place, path, s->cfg.direct, &e->old, NULL))) {
+		e->old.fd = -1;
+		return false;
+	}
+	there = e->old.facts.size;
+	if (is_exact ? there == e->facts.size : is_alike(there, e->facts.size)) {
+		e->basis_path = path;
+		return true;
+	}
+	(void)disk_file_close(&e->old);
+	e->old.fd = -1;
+	return false;
+}
+
+static bool open_placed(struct store *s, struct recv_entry *e)
+{
+	const char *path;
+
+	for (unsigned i = 0; s->cfg.placed && i < BASIS_PLACES_MAX; i++) {
+		path = placed_files_find(s->cfg.placed, e->facts.size, &e->facts.mtime, i);
+		if (!path)
+			return false;
+		if (strcmp(path, e->path) && open_it(s, e, path, true))
+			return true;
+	}
+	return false;
+}
+
+static bool open_seen(struct store *s, struct recv_entry *e)
+{
+	return e->has_seen && e->may_replace && e->seen.kind == ENTRY_FILE && is_alike(e->seen.size, e->facts.size) &&
+	       open_it(s, e, e->path, false);
 }
 
 bool store_open_basis(struct store *s, struct recv_entry *e)
 {
-	if (haul_failed(place_open_file(s->cfg.place, e->path, s->cfg.direct, &e->old, NULL))) {
-		e->old.fd = -1;
-		return false;
-	}
-	if (is_alike(e->old.facts.size, e->facts.size))
-		return true;
-	(void)disk_file_close(&e->old);
-	e->old.fd = -1;
-	return false;
+	return may_have_basis(s, e) && (open_placed(s, e) || open_seen(s, e));
 }

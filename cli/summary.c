@@ -76,7 +76,7 @@ static void add_sent(struct text *t, bool *is_first, const struct summary_reques
 	if (r->bytes_resumed)
 		add(t, " (%s were there)", size_text(r->bytes_resumed, there));
 	if (r->bytes_basis)
-		add(t, " (%s taken from the old versions)", size_text(r->bytes_basis, there));
+		add(t, " (%s taken from what was there)", size_text(r->bytes_basis, there));
 	if (r->files_sent_again)
 		add(t, " (%s changed while being read, sent again)", count_text(r->files_sent_again, checked));
 	if (!r->files_sent)

@@ -78,7 +78,7 @@ static void what_the_old_version_had_is_told(void **state)
 
 	(void)state;
 	check(&req, &r,
-	      "1 file, 400 MB in 2.0 s (5.00 MB/s): 1 sent (390 MB taken from the old versions), every block checked "
+	      "1 file, 400 MB in 2.0 s (5.00 MB/s): 1 sent (390 MB taken from what was there), every block checked "
 	      "on arrival, "
 	      "durable, not read back from disk.");
 }

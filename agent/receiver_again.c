@@ -25,7 +25,9 @@ static void forget_attempt(struct recv_entry *e)
 	store_give_back(e);
 	store_leave_quota(e);
 	recv_entry_drop_have(e);
-	e->compares_kept = e->has_basis = false;
+	e->compares_kept = e->has_basis = e->is_unlike = false;
+	e->samples_left = 0;
+	e->equal_leaves = 0;
 	free(e->notes);
 	e->notes = NULL;
 	e->note_count = e->note_cap = 0;

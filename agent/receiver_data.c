@@ -189,7 +189,7 @@ static struct grant *make_grant(struct recv_entry *e)
 			     .attribute_kinds = e->attribute_kinds,
 			     .keeps_owner = e->keeps_owner,
 			     .has_holes = e->is_sparse };
-	if (e->compares_kept && e->has_basis)
+	if (e->compares_kept && e->has_basis && e->old.fd >= 0)
 		g->basis = &e->old;
 	if (g->mode == GRANT_BYTES) {
 		g->first_leaf = e->first_bad;
@@ -222,6 +222,8 @@ static void want_granted(struct receiver *r, struct recv_entry *e)
 			receiver_fail(r, st, NULL);
 		return;
 	}
+	if (e->grant->mode == GRANT_DIGESTS && e->has_basis && receiver_want_samples(e))
+		return;
 	if (e->grant->mode == GRANT_DIGESTS)
 		w.kind = WANT_DIGESTS;
 	if (e->grant->mode == GRANT_BYTES) {
@@ -455,6 +457,11 @@ static void leaves_compared(struct receiver *r, const struct lane_report *rep)
 		return;
 	}
 	receiver_compared_kept(e, rep);
+	e->equal_leaves += rep->leaf_count - (unsigned)__builtin_popcount(rep->bad_leaves);
+	if (receiver_samples_differ(e, rep)) {
+		release(e, AFTER_KEPT);
+		return;
+	}
 	for (uint32_t i = 0; i < rep->leaf_count; i++) {
 		if (rep->bad_leaves & 1u << i && rep->first_leaf + i < e->first_bad)
 			e->first_bad = rep->first_leaf + i;

@@ -76,6 +76,7 @@ static void fetch_content(struct recv_entry *e)
 	bool is_small = e->facts.size <= LANE_PACK_FILE_MAX;
 
 	close_old(e);
+	e->is_unlike = !e->equal_leaves;
 	if (!e->may_replace && e->has_seen) {
 		e->code = HAUL_NO_RIGHT;
 		e->failed_here = true;

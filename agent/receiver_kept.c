@@ -10,11 +10,8 @@
  */
 #include "agent/receiver_parts.h"
 
-#include "engine/base/escape.h"
-
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	CHECKPOINT_LEAVES = 256, /* written since the last one: 256 MiB */
@@ -34,25 +31,6 @@ static void explain_kept(struct receiver *r, const struct recv_entry *e)
 	(void)snprintf(text, sizeof(text), "going on with a file: %llu of %llu MiB are there since an earlier run",
 		       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves);
 	receiver_explain(r, text);
-}
-
-/* What of it comes from the version that is there; none of it: said too, since the comparison took its time. */
-static void explain_basis(const struct recv_entry *e)
-{
-	char shown[100], other[100], text[280]; /* no longer than a NOTE */
-
-	(void)haul_escape(e->path, strlen(e->path), shown, sizeof(shown));
-	if (e->have.count && strcmp(e->path, e->basis_path))
-		(void)snprintf(text, sizeof(text), "%s: %llu of %llu MiB are as in %s", shown,
-			       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves,
-			       haul_escape(e->basis_path, strlen(e->basis_path), other, sizeof(other)));
-	else if (e->have.count)
-		(void)snprintf(text, sizeof(text), "%s: %llu of %llu MiB are as in the version that is there", shown,
-			       (unsigned long long)e->have.count, (unsigned long long)e->have.leaves);
-	else
-		(void)snprintf(text, sizeof(text), "%s: nothing is as in the file that is there, the whole one travels",
-			       shown);
-	receiver_explain(e->receiver, text);
 }
 
 void receiver_go_on(struct recv_entry *e)
@@ -190,11 +168,8 @@ void receiver_fetch_rest(struct recv_entry *e)
 	struct receiver *r = e->receiver;
 
 	e->compares_kept = false;
-	if (e->has_basis) {
-		(void)disk_file_close(&e->old);
-		e->old.fd = -1;
-		explain_basis(e);
-	}
+	if (e->has_basis)
+		receiver_basis_done(e);
 	e->attempt++;
 	hash_tree_free(e->tree);
 	e->tree = NULL;

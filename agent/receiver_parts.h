@@ -1,6 +1,7 @@
 /*
  * Inside of a receiver, shared by receiver.c (life and end), receiver_manifest.c (records in), receiver_data.c (grants,
  * what the lanes bring), receiver_lanes.c (lanes that come and go), receiver_kept.c (what goes on from an earlier job),
+ * receiver_basis.c (what a file that is there has of it),
  * receiver_again.c (what changes), receiver_finish.c (commit, result), receiver_look.c (the end of a move) and
  * receiver_out.c (messages out). Main loop only.
  */
@@ -160,6 +161,12 @@ void receiver_note_late(struct recv_entry *e, const struct lane_report *rep); /*
 /* A last checkpoint, then its partial is left to a later job, or state; counted in in_threads. HAUL_NO_MEMORY */
 haul_status receiver_keep(struct recv_entry *e);
 void receiver_keep_all(struct receiver *r); /* nothing is with a lane any more */
+
+/* receiver_basis.c */
+bool receiver_want_samples(struct recv_entry *e); /* false: it is too short for samples, all is to be wanted */
+/* Of one that is compared with its basis; true: it is another file. */
+bool receiver_samples_differ(struct recv_entry *e, const struct lane_report *rep);
+void receiver_basis_done(struct recv_entry *e); /* all compared that will be, and released: the basis is closed */
 
 /* receiver_again.c */
 void receiver_put_off(struct receiver *r, const struct msg_put_off *m);

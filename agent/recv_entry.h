@@ -143,6 +143,9 @@ struct recv_entry {
 	uint8_t source_id[SOURCE_ID_BYTES]; /* of the state that is announced; zeros: none */
 	bool compares_kept;                 /* it is of another source: its leaves are compared first */
 	bool has_basis;                     /* they are those of `old`, a file that is there (store_basis.c) */
+	unsigned samples_left;              /* leaves of it that are to be compared before all others */
+	bool is_unlike;                     /* all leaves of `old` have been found to differ */
+	uint64_t equal_leaves;              /* VERDICT_DIGESTS: of those that have been compared */
 	const char *basis_path;             /* held by the store: what it is called */
 	struct leaf_map have;               /* leaves that are there, until the others are wanted; else closed */
 	struct haul_digest *digests;        /* owned, with `have`: theirs */

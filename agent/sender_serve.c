@@ -260,10 +260,15 @@ void sender_serve_more(struct sender *s)
 	}
 }
 
+static bool has_ranges(const struct want *w)
+{
+	return w->kind == WANT_RANGES || w->kind == WANT_DIGEST_RANGES;
+}
+
 static struct send_open *send_open_new(struct sender *s, const struct send_entry *e, const struct want *w)
 {
 	const struct leaf_range whole = { 0, leaf_count(e->facts.size) };
-	size_t count = w->kind == WANT_RANGES ? w->range_count : 1;
+	size_t count = has_ranges(w) ? w->range_count : 1;
 	struct send_open *o = calloc(1, sizeof(*o));
 
 	if (!o)
@@ -271,8 +276,8 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 	*o = (struct send_open){ .sender = s,
 				 .entry = e->index,
 				 .attempt = w->attempt,
-				 .is_digests_only = w->kind == WANT_DIGESTS,
-				 .is_repair = w->kind == WANT_RANGES,
+				 .is_digests_only = w->kind == WANT_DIGESTS || w->kind == WANT_DIGEST_RANGES,
+				 .is_repair = has_ranges(w),
 				 .is_other_state = sender_states(e) > 0,
 				 .range_count = count,
 				 .root_fd = s->sources[e->source].root_fd,
@@ -287,7 +292,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 	o->ranges = calloc(count, sizeof(*o->ranges));
 	o->path = strdup(e->source_path);
 	if (o->ranges && o->path) {
-		memcpy(o->ranges, w->kind == WANT_RANGES ? w->ranges : &whole, count * sizeof(*o->ranges));
+		memcpy(o->ranges, has_ranges(w) ? w->ranges : &whole, count * sizeof(*o->ranges));
 		return o;
 	}
 	send_open_free(o);
@@ -298,7 +303,7 @@ static haul_status ranges_check(const struct want *w, const struct send_entry *e
 {
 	uint64_t leaves = leaf_count(e->facts.size), sum = 0;
 
-	if (w->kind != WANT_RANGES) {
+	if (!has_ranges(w)) {
 		*ret_leaves = leaves;
 		return HAUL_OK;
 	}
@@ -311,7 +316,8 @@ static haul_status ranges_check(const struct want *w, const struct send_entry *e
 	return HAUL_OK;
 }
 
-static haul_status want_big(struct sender *s, struct send_entry *e, const struct want *w)
+/* begins: the first of its attempt, and nothing of it was told before. */
+static haul_status want_big(struct sender *s, struct send_entry *e, const struct want *w, bool begins)
 {
 	struct send_open *o;
 	uint64_t leaves = 0;
@@ -319,10 +325,10 @@ static haul_status want_big(struct sender *s, struct send_entry *e, const struct
 
 	if (haul_failed(st))
 		return st;
-	if (w->kind != WANT_RANGES) {
+	if (!has_ranges(w) || (w->kind == WANT_DIGEST_RANGES && begins)) {
 		hash_tree_free(e->tree);
 		e->has_root = false;
-		e->tree = hash_tree_new(leaves);
+		e->tree = hash_tree_new(leaf_count(e->facts.size));
 		if (!e->tree)
 			return HAUL_NO_MEMORY;
 	}
@@ -384,6 +390,7 @@ haul_status sender_want_small(struct sender *s, struct send_entry *e, struct sen
 static haul_status want_one(struct sender *s, const struct want *w, struct send_pack **pack)
 {
 	struct send_entry *e = index_map_get(&s->window, w->entry);
+	bool begins;
 
 	if (!e || w->kind == WANT_CLONE)
 		return HAUL_NOT_ANNOUNCED;
@@ -395,6 +402,7 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 		return HAUL_OK; /* crossed with our FAILED, PUT_OFF or CHANGED */
 	if (++e->wants_due > WANTS_MAX)
 		return HAUL_BAD_MOVE;
+	begins = !e->is_telling && (e->attempt != w->attempt || !e->tree);
 	if (e->attempt != w->attempt) {
 		e->leaves_left = 0; /* reports of the last one count no more */
 		sender_owes_no_more(s, e);
@@ -405,7 +413,7 @@ static haul_status want_one(struct sender *s, const struct want *w, struct send_
 	sender_is_wanted(s, e, true);
 	if (w->kind == WANT_WHOLE && e->facts.size <= LANE_PACK_FILE_MAX)
 		return sender_want_small(s, e, pack);
-	return want_big(s, e, w);
+	return want_big(s, e, w, begins);
 }
 
 static int by_place(const void *a, const void *b)

@@ -446,17 +446,17 @@ static void have_close(struct recv_entry *e)
 }
 
 /* Without memory, and where too many leaves are in work already, it is fetched whole. */
-static void take_basis(struct store *s, struct recv_entry *e)
+static haul_status take_basis(struct store *s, struct recv_entry *e)
 {
 	if (!store_open_basis(s, e))
-		return;
+		return HAUL_OK;
 	if (haul_ok(have_open(s, e))) {
 		e->compares_kept = e->has_basis = true;
-		return;
+		return store_clone_basis(e);
 	}
 	have_close(e);
-	(void)disk_file_close(&e->old);
-	e->old.fd = -1;
+	store_close_basis(e);
+	return HAUL_OK;
 }
 
 /* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
@@ -464,10 +464,8 @@ static haul_status take_up(struct store *s, struct recv_entry *e)
 {
 	haul_status st;
 
-	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW) {
-		take_basis(s, e);
-		return HAUL_OK;
-	}
+	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW)
+		return take_basis(s, e);
 	st = have_open(s, e);
 	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
 	if (haul_failed(st) || e->compares_kept)

@@ -30,6 +30,13 @@ static bool may_have_basis(const struct store *s, const struct recv_entry *e)
 	       e->facts.size >= BASIS_LEAVES_MIN * HAUL_LEAF_BYTES && e->partial.found == PARTIAL_NEW;
 }
 
+void store_close_basis(struct recv_entry *e)
+{
+	if (e->old.fd >= 0)
+		(void)disk_file_close(&e->old);
+	e->old.fd = -1;
+}
+
 /* Of a length that will do; nothing is open on false. */
 static bool open_it(struct store *s, struct recv_entry *e, const char *path, bool is_exact)
 {
@@ -44,8 +51,7 @@ static bool open_it(struct store *s, struct recv_entry *e, const char *path, boo
 		e->basis_path = path;
 		return true;
 	}
-	(void)disk_file_close(&e->old);
-	e->old.fd = -1;
+	store_close_basis(e);
 	return false;
 }
 
@@ -65,11 +71,21 @@ static bool open_placed(struct store *s, struct recv_entry *e)
 
 static bool open_seen(struct store *s, struct recv_entry *e)
 {
-	return e->has_seen && e->may_replace && e->seen.kind == ENTRY_FILE && is_alike(e->seen.size, e->facts.size) &&
-	       open_it(s, e, e->path, false);
+	return e->has_seen && e->may_replace && !e->is_unlike && e->seen.kind == ENTRY_FILE &&
+	       is_alike(e->seen.size, e->facts.size) && open_it(s, e, e->path, false);
 }
 
 bool store_open_basis(struct store *s, struct recv_entry *e)
 {
 	return may_have_basis(s, e) && (open_placed(s, e) || open_seen(s, e));
+}
+
+haul_status store_clone_basis(struct recv_entry *e)
+{
+	haul_status st = partial_clone_basis(&e->partial, e->old.fd);
+
+	if (st.code == HAUL_CODE_CROSS_DEVICE || st.code == HAUL_CODE_UNSUPPORTED)
+		return HAUL_OK; /* its leaves are written */
+	store_close_basis(e);
+	return st;
 }

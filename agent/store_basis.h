@@ -10,4 +10,12 @@
  */
 bool store_open_basis(struct store *s, struct recv_entry *e);
 
+/*
+ * Let the partial share its extents where the file system can: then the partial itself is compared, and e->old is
+ * closed. A failure: the partial is of no use.
+ */
+HAUL_MUST_USE haul_status store_clone_basis(struct recv_entry *e);
+
+void store_close_basis(struct recv_entry *e); /* fine when it is closed */
+
 #endif

@@ -142,6 +142,12 @@ HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, cons
 HAUL_MUST_USE haul_status partial_clone(struct partial *f, int source_fd);
 
 /*
+ * The same with a file of another length: as far as it reaches, then zeros, to the partial's size. HAUL_CROSS_DEVICE,
+ * HAUL_UNSUPPORTED: the partial is as it was; after anything else it is of no use.
+ */
+HAUL_MUST_USE haul_status partial_clone_basis(struct partial *f, int source_fd);
+
+/*
  * A whole small file in one go: create, write `len` bytes, owner and meta; not synced, descriptor closed.
  * ret_partial names it (file.fd is -1) for partial_publish().
  */

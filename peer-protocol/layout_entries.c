@@ -24,7 +24,9 @@ static haul_status one_want_check(const void *record)
 {
 	const struct want *w = record;
 
-	if ((w->kind == WANT_RANGES) != (w->range_count > 0) || (w->kind == WANT_CLONE) != (w->clone_path.len > 0))
+	bool has_ranges = w->kind == WANT_RANGES || w->kind == WANT_DIGEST_RANGES;
+
+	if (has_ranges != (w->range_count > 0) || (w->kind == WANT_CLONE) != (w->clone_path.len > 0))
 		return HAUL_BAD_VALUE;
 	for (size_t i = 1; i < w->range_count; i++) {
 		if (w->ranges[i].first < w->ranges[i - 1].first + w->ranges[i - 1].count)
@@ -36,7 +38,7 @@ static haul_status one_want_check(const void *record)
 static const struct field one_want_fields[] = {
 	FIELD_NUMBER(FIELD_UINT, struct want, entry, 0, UINT64_MAX - 1),
 	FIELD_NUMBER(FIELD_UINT, struct want, attempt, 0, MESSAGE_ATTEMPTS_MAX),
-	FIELD_NUMBER(FIELD_UINT, struct want, kind, WANT_NOTHING, WANT_CLONE),
+	FIELD_NUMBER(FIELD_UINT, struct want, kind, WANT_NOTHING, WANT_DIGEST_RANGES),
 	FIELD_ARRAY(FIELD_RECORDS, struct want, ranges, range_count, 0, MESSAGE_RANGES_MAX, &range_layout),
 	FIELD_VALUE(FIELD_PATH, struct want, clone_path, 0, MESSAGE_PATH_MAX),
 	FIELD_VALUE(FIELD_FIXED, struct want, clone_source_id, SOURCE_ID_BYTES, SOURCE_ID_BYTES),

@@ -103,9 +103,10 @@ struct msg_manifest_end {
 enum want_kind {
 	WANT_NOTHING = 0, /* what is there is kept; its RESULT follows */
 	WANT_WHOLE = 1,
-	WANT_RANGES = 2,  /* these leaves (again) */
-	WANT_DIGESTS = 3, /* leaf digests alone, to compare with what is there */
-	WANT_CLONE = 4,   /* receiver makes it from a file it has; sender sends nothing */
+	WANT_RANGES = 2,        /* these leaves (again) */
+	WANT_DIGESTS = 3,       /* leaf digests alone, to compare with what is there */
+	WANT_CLONE = 4,         /* receiver makes it from a file it has; sender sends nothing */
+	WANT_DIGEST_RANGES = 5, /* as 3, of these leaves */
 };
 
 struct leaf_range {
@@ -117,7 +118,7 @@ struct want {
 	uint64_t entry;
 	uint32_t attempt;
 	enum want_kind kind;
-	const struct leaf_range *ranges; /* WANT_RANGES, ascending, disjoint */
+	const struct leaf_range *ranges; /* WANT_RANGES, WANT_DIGEST_RANGES: ascending, disjoint */
 	size_t range_count;
 	struct text clone_path; /* WANT_CLONE */
 	uint8_t clone_source_id[SOURCE_ID_BYTES];

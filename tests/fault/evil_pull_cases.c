@@ -97,10 +97,16 @@ static int want_in_disorder(struct evil *e)
 
 static int want_again_and_again(struct evil *e, uint64_t entry, enum want_kind kind)
 {
+	const struct leaf_range first = { 0, 1 };
 	struct want w[1000];
 
 	for (size_t i = 0; i < 1000; i++)
-		w[i] = (struct want){ .entry = entry, .kind = kind };
+		w[i] = (struct want){
+			.entry = entry,
+			.kind = kind,
+			.ranges = &first,
+			.range_count = kind == WANT_DIGEST_RANGES,
+		};
 	return begin(e) && talk_say(&j.control, &(struct message){ .type = MSG_WANT, .want = { w, 1000 } })
 		   ? judged()
 		   : ended(V_FAULT);
@@ -119,6 +125,11 @@ static int want_small_a_thousand_times(struct evil *e)
 static int want_digests_a_thousand_times(struct evil *e)
 {
 	return want_again_and_again(e, BIG_FILE, WANT_DIGESTS);
+}
+
+static int want_digest_ranges_a_thousand_times(struct evil *e)
+{
+	return want_again_and_again(e, BIG_FILE, WANT_DIGEST_RANGES);
 }
 
 /* The payload of a lane, until END or an end. */
@@ -318,6 +329,7 @@ const struct evil_case pull_cases[] = {
 	CASE(want_a_thousand_times, CODE(BAD_MOVE)),
 	CASE(want_small_a_thousand_times, CODE(BAD_MOVE)),
 	CASE(want_digests_a_thousand_times, CODE(BAD_MOVE)),
+	CASE(want_digest_ranges_a_thousand_times, CODE(BAD_MOVE)),
 	CASE(want_many_ranges, V_OK),
 	CASE(result_never_announced, CODE(NOT_ANNOUNCED)),
 	CASE(result_twice, CODE(NOT_ANNOUNCED)),

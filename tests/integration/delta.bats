@@ -149,6 +149,41 @@ arrived() {
 	arrived
 }
 
+# shares_extents KIND: the new version shares what is equal with the old one, which another name keeps.
+shares_extents() {
+	mount_loop "$1" 400 "$T/disk"
+	places pull
+	THERE=$T/disk/local TO=$T/disk/local/
+	mkdir "$THERE"
+	both $((64 * MIB + 9))
+	cp --reflink=always "$THERE/file" "$THERE/probe" 2>/dev/null || skip "$1 cannot share extents here"
+	rm "$THERE/probe"
+	ln "$THERE/file" "$T/disk/keep"
+	change "$FILE" 1 40
+	sync -f "$T/disk"
+	before=$(df -B1 --output=used "$T/disk" | tail -n 1)
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le $((3 * MIB))
+	arrived
+	sync -f "$T/disk"
+	check $(($(df -B1 --output=used "$T/disk" | tail -n 1) - before)) -le $((8 * MIB))
+	truncate -s $((40 * MIB + 100)) "$FILE" # shorter than its basis, then longer
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le $MIB
+	arrived
+	head -c $((30 * MIB)) /dev/urandom >>"$FILE"
+	reuses copy --json "$FROM" "$TO"
+	check "$(done_field bytes_sent)" -le $((31 * MIB))
+	arrived
+	head -c $((70 * MIB)) /dev/urandom >"$FILE"
+	expect 0 haul copy --json "$FROM" "$TO"
+	done_is bytes_reused 0 bytes_sent $((70 * MIB))
+	arrived
+}
+
+@test "XFS shares what is equal with the old version" { shares_extents xfs; }
+@test "btrfs shares what is equal with the old version" { shares_extents btrfs; }
+
 @test "short files, and those of another length, travel whole" {
 	places push
 	both $((3 * MIB))

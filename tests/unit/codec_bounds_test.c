@@ -549,6 +549,25 @@ static void as_many_ranges_as_allowed(void **state)
 	assert_code(encode_only(&m), HAUL_BAD_VALUE);
 }
 
+static void ranges_come_with_their_kinds_alone(void **state)
+{
+	const struct leaf_range range = { 3, 4 };
+	struct want want = { 0 };
+	struct message m = { .type = MSG_WANT, .want = { .wants = &want, .want_count = 1 } };
+
+	(void)state;
+	for (int kind = WANT_NOTHING; kind <= WANT_DIGEST_RANGES + 1; kind++) {
+		bool takes = kind == WANT_RANGES || kind == WANT_DIGEST_RANGES;
+		bool is_plain = kind < WANT_RANGES || kind == WANT_DIGESTS;
+
+		want = (struct want){ .kind = (enum want_kind)kind };
+		assert_int_equal(haul_ok(encode_only(&m)), is_plain);
+		want.ranges = &range;
+		want.range_count = 1;
+		assert_int_equal(haul_ok(encode_only(&m)), takes);
+	}
+}
+
 static void a_path_has_at_most_4096_components(void **state)
 {
 	char path[2 * (HAUL_DEPTH_MAX + 1)];
@@ -570,6 +589,7 @@ int main(void)
 		cmocka_unit_test(own_values_beyond_a_bound_are_refused_too),
 		cmocka_unit_test(as_many_capabilities_as_allowed),
 		cmocka_unit_test(as_many_ranges_as_allowed),
+		cmocka_unit_test(ranges_come_with_their_kinds_alone),
 		cmocka_unit_test(a_path_has_at_most_4096_components),
 	};
 

@@ -176,7 +176,13 @@ static haul_status size_of_replaced(void *ctx, uint64_t *ret_size)
 {
 	const struct naming *n = ctx;
 	struct entry_facts facts;
-	haul_status st = n->e->has_seen ? place_stat(n->c->cfg.place, n->e->path, &facts) : HAUL_NOT_FOUND;
+	haul_status st;
+
+	if (n->e->partial.is_in_place) { /* it has its new size already */
+		*ret_size = n->e->partial.old_size;
+		return HAUL_OK;
+	}
+	st = n->e->has_seen ? place_stat(n->c->cfg.place, n->e->path, &facts) : HAUL_NOT_FOUND;
 
 	*ret_size = haul_ok(st) && facts.kind == ENTRY_FILE ? facts.size : 0;
 	return st.code == HAUL_CODE_NOT_FOUND ? HAUL_OK : st;

@@ -514,6 +514,25 @@ static haul_status take_compared(struct recv_entry *e)
 	return haul_ok(st) ? store_had_take(e) : st;
 }
 
+/* Into the file that is there, once it is known which of its leaves differ; nothing is changed before. */
+static haul_status open_in_place(struct store *s, struct recv_entry *e)
+{
+	const struct partial_config cfg = { .size = e->facts.size, .direct = s->cfg.direct, .is_sparse = e->is_sparse };
+	haul_status st = partial_open_in_place(s->cfg.place, e->path, &cfg, &e->partial, NULL);
+
+	if (haul_failed(st))
+		return st;
+	st = have_open(s, e);
+	if (haul_failed(st)) {
+		have_close(e); /* too much is in work for comparing this one as well */
+		partial_discard(&e->partial);
+		return open_partial(s, e);
+	}
+	e->compares_kept = e->has_basis = true;
+	e->basis_path = e->path;
+	return HAUL_OK;
+}
+
 /* For the second time, when what was kept has been compared: what differs is fetched onto zeros. */
 static void open_content(struct store *s, struct recv_entry *e)
 {
@@ -521,6 +540,8 @@ static void open_content(struct store *s, struct recv_entry *e)
 
 	if (e->partial.name[0])
 		st = take_compared(e);
+	else if (store_wants_in_place(s, e))
+		st = open_in_place(s, e);
 	else if (store_clone(s, e))
 		return;
 	else

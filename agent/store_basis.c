@@ -24,10 +24,25 @@ static bool is_alike(uint64_t there, uint64_t comes)
 	return there / BASIS_FACTOR <= comes && comes / BASIS_FACTOR <= there;
 }
 
+static bool may_compare(const struct store *s, const struct recv_entry *e)
+{
+	return s->cfg.verb == JOB_COPY && atomic_load(&s->rights) & RIGHT_READ &&
+	       e->facts.size >= BASIS_LEAVES_MIN * HAUL_LEAF_BYTES;
+}
+
 static bool may_have_basis(const struct store *s, const struct recv_entry *e)
 {
-	return s->cfg.has_far_source && s->cfg.verb == JOB_COPY && atomic_load(&s->rights) & RIGHT_READ &&
-	       e->facts.size >= BASIS_LEAVES_MIN * HAUL_LEAF_BYTES && e->partial.found == PARTIAL_NEW;
+	return s->cfg.has_far_source && may_compare(s, e) && e->partial.found == PARTIAL_NEW;
+}
+
+static bool has_version(const struct recv_entry *e)
+{
+	return e->has_seen && e->may_replace && e->seen.kind == ENTRY_FILE && is_alike(e->seen.size, e->facts.size);
+}
+
+bool store_wants_in_place(const struct store *s, const struct recv_entry *e)
+{
+	return s->cfg.flags & JOB_INPLACE && may_compare(s, e) && has_version(e);
 }
 
 void store_close_basis(struct recv_entry *e)
@@ -69,15 +84,11 @@ static bool open_placed(struct store *s, struct recv_entry *e)
 	return false;
 }
 
-static bool open_seen(struct store *s, struct recv_entry *e)
-{
-	return e->has_seen && e->may_replace && !e->is_unlike && e->seen.kind == ENTRY_FILE &&
-	       is_alike(e->seen.size, e->facts.size) && open_it(s, e, e->path, false);
-}
-
 bool store_open_basis(struct store *s, struct recv_entry *e)
 {
-	return may_have_basis(s, e) && (open_placed(s, e) || open_seen(s, e));
+	if (!may_have_basis(s, e))
+		return false;
+	return open_placed(s, e) || (has_version(e) && !e->is_unlike && open_it(s, e, e->path, false));
 }
 
 haul_status store_clone_basis(struct recv_entry *e)

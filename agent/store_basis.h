@@ -10,6 +10,9 @@
  */
 bool store_open_basis(struct store *s, struct recv_entry *e);
 
+/* Whether the entry is to be written into the file that is there (--inplace). The store's thread. */
+bool store_wants_in_place(const struct store *s, const struct recv_entry *e);
+
 /*
  * Let the partial share its extents where the file system can: then the partial itself is compared, and e->old is
  * closed. A failure: the partial is of no use.

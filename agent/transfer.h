@@ -50,6 +50,7 @@ struct transfer_request {
 	bool no_owners;     /* --no-owner */
 	bool numeric_ids;   /* --numeric-ids */
 	bool sparse;        /* -S */
+	bool in_place;      /* --inplace */
 	bool restart;       /* --restart: what an earlier run has left of a file is dropped */
 	/* What is proven and durable at the destination goes at the source, after the job's good end. The caller asks
 	 * for checksum and TRANSFER_PROOF_TRANSFER with it. */

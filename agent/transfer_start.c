@@ -178,7 +178,7 @@ static uint32_t job_flags(const struct transfer *t)
 	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u) |
 	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u) | (req->no_owners ? JOB_NO_OWNERS : 0u) |
 	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u) | (req->sparse ? JOB_SPARSE : 0u) |
-	       (transfer_is_far_move(t) ? JOB_MOVE : 0u) |
+	       (req->in_place ? JOB_INPLACE : 0u) | (transfer_is_far_move(t) ? JOB_MOVE : 0u) |
 	       (transfer_root_rule(t) != ROOT_AS_IT_IS ? JOB_ROOT_TOO : 0u) |
 	       (req->no_replace && t->is_push && !t->is_local ? JOB_NO_REPLACE : 0u);
 }

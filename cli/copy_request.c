@@ -224,6 +224,7 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	t->no_owners = invocation_has(inv, OPT_NO_OWNER);
 	t->numeric_ids = invocation_has(inv, OPT_NUMERIC_IDS);
 	t->sparse = invocation_has(inv, OPT_SPARSE);
+	t->in_place = invocation_has(inv, OPT_INPLACE);
 	t->no_attributes = invocation_has(inv, OPT_NO_XATTRS);
 	t->proof = invocation_value(inv, OPT_PROOF) ? TRANSFER_PROOF_TRANSFER : TRANSFER_PROOF_ANY;
 	t->want_entries = t->dry_run || t->verb == TRANSFER_VERIFY || invocation_has(inv, OPT_VERBOSE) ||

@@ -327,6 +327,14 @@ static haul_status hold_lock(struct partial *f)
 	return f->is_kept && f->lock_fd < 0 ? haul_status_from_errno(errno) : HAUL_OK;
 }
 
+/* A kept one may have been finished before, and its name then failed. */
+static enum meta_of kind_of(const struct partial *f)
+{
+	if (f->is_in_place)
+		return meta_of_old(f->file.fd);
+	return f->owns_dir || f->is_kept ? META_OF_NEW_HERE : META_OF_NEW;
+}
+
 haul_status partial_finish(struct partial *f, struct place_meta *meta, bool sync, struct haul_fault *fault)
 {
 	int fd = f->file.fd;
@@ -334,10 +342,10 @@ haul_status partial_finish(struct partial *f, struct place_meta *meta, bool sync
 
 	if (haul_ok(st) && ftruncate(fd, (off_t)f->size) < 0)
 		st = haul_status_from_errno(errno);
-	if (haul_ok(st))
+	if (haul_ok(st) && !f->is_in_place)
 		st = owner_give(fd, &f->owner);
-	if (haul_ok(st)) /* a kept one may have been finished before, and its name then failed */
-		st = meta_apply(fd, meta, f->owns_dir || f->is_kept ? META_OF_NEW_HERE : META_OF_NEW);
+	if (haul_ok(st))
+		st = meta_apply(fd, meta, kind_of(f));
 	if (haul_ok(st) && sync)
 		st = sync_file(fd);
 	if (haul_ok(st))
@@ -386,6 +394,13 @@ haul_status partial_publish(struct place *p, struct partial *f, const char *path
 
 	if (haul_failed(st))
 		return st;
+	if (f->is_in_place) {
+		st = partial_confirm_in_place(f, &at);
+		place_parent_put(&at);
+		if (haul_ok(st))
+			partial_leave_spot(f);
+		return st;
+	}
 	partial_drop_record(f); /* after the rename the name in the private directory may be another job's */
 	if (give_name(f, at.dir_fd, at.name, rule) < 0) {
 		st = haul_status_from_errno(errno);
@@ -417,7 +432,7 @@ void partial_discard(struct partial *f)
 		unlink_beside(f);
 	else if (f->is_nameless)
 		close_nameless(f);
-	else
+	else if (!f->is_in_place)
 		(void)unlinkat(f->dir_fd, f->name, 0);
 	if (f->file.fd >= 0) /* with it goes the lock, and the name may be another job's */
 		(void)disk_file_close(&f->file);

@@ -99,6 +99,8 @@ struct partial {
 	bool is_nameless;
 	uint64_t size;
 	struct owner owner; /* it gets when it is finished: until then nobody else may write to it */
+	bool is_in_place;   /* it is the target itself: nothing of it is ever removed, whatever happens */
+	uint64_t old_size;  /* with is_in_place: when it was opened */
 	/* kept ones alone */
 	bool is_kept, has_record, is_sparse;
 	haul_status lost;     /* a sync failed: nothing of it can be trusted */
@@ -131,6 +133,16 @@ struct partial_config {
  */
 HAUL_MUST_USE haul_status partial_create(struct place *p, const char *path, const struct partial_config *cfg,
 					 struct partial *ret_partial, struct haul_fault *fault);
+
+/*
+ * The regular file at `path` itself, open for reading and writing and locked, in the place of a partial: what is
+ * written is under its name at once. partial_zero_rest() and partial_finish() as for any; partial_publish() only looks
+ * whether it still has its name (HAUL_CHANGED); partial_discard() and partial_keep() leave it as it is by then.
+ *
+ * HAUL_BUSY   another job, or program, has it locked. HAUL_WRONG_KIND. Else as open(2).
+ */
+HAUL_MUST_USE haul_status partial_open_in_place(struct place *p, const char *path, const struct partial_config *cfg,
+						struct partial *ret_partial, struct haul_fault *fault);
 
 /*
  * Give the new partial the extents of another file of its size instead of bytes (FICLONE): nothing is read or written.

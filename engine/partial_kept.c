@@ -296,8 +296,13 @@ static int make_zero(int fd, int how, off_t from, off_t len)
 static haul_status write_zeros(const struct partial *f, off_t from, uint64_t len)
 {
 	static const uint8_t zeros[64 * 1024];
-	int fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+	int fd;
 	haul_status st = HAUL_OK;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->file.fd);
+	fd = f->is_in_place ? open(path, O_WRONLY | O_CLOEXEC)
+			    : openat(f->dir_fd, f->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return haul_status_from_errno(errno);

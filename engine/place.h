@@ -128,6 +128,9 @@ void partial_drop_record(struct partial *f);
 /* The name of the record that belongs to a partial of that name. */
 void partial_record_name(const char *partial_name, char ret_name[RECORD_NAME_MAX]);
 
+/* Whether the name still leads to the file that was opened: HAUL_CHANGED. */
+HAUL_MUST_USE haul_status partial_confirm_in_place(const struct partial *f, const struct place_parent *at);
+
 /* A regular file of ours with one name. One in a directory of ours may have been given to its owner already. */
 struct stat;
 bool partial_is_ours(bool in_target, const struct stat *st);

@@ -4,7 +4,7 @@
 #define JOB_FLAGS_ALL                                                                                                  \
 	(JOB_DRY_RUN | JOB_CHECKSUM | JOB_NO_SYNC | JOB_FOLLOW_LINKS | JOB_EXACT | JOB_NOTES | JOB_TO_DISK |           \
 	 JOB_RESTART | JOB_MOVE | JOB_NO_REPLACE | JOB_NO_ATTRIBUTES | JOB_NO_OWNERS | JOB_NUMERIC_IDS | JOB_SPARSE |  \
-	 JOB_ROOT_TOO)
+	 JOB_INPLACE | JOB_ROOT_TOO)
 #define JOB_FIXED_ALL (JOB_FIXED_LANES | JOB_FIXED_BLOCK)
 #define MODIFY_WINDOW_MAX_NS (24 * UINT64_C(3600) * 1000000000)
 
@@ -32,9 +32,10 @@ static haul_status probe_check(const struct msg_job *m)
 /* What is deleted at the end has been compared by its content, and is durable where it has gone. */
 static haul_status move_check(const struct msg_job *m)
 {
-	if (m->flags & (JOB_MOVE | JOB_NO_REPLACE | JOB_ROOT_TOO) && m->verb != JOB_COPY)
+	if (m->flags & (JOB_MOVE | JOB_NO_REPLACE | JOB_ROOT_TOO | JOB_INPLACE) && m->verb != JOB_COPY)
 		return HAUL_BAD_VALUE;
-	if (m->flags & JOB_MOVE && (!(m->flags & JOB_CHECKSUM) || m->flags & (JOB_NO_SYNC | JOB_ROOT_TOO)))
+	if (m->flags & JOB_MOVE &&
+	    (!(m->flags & JOB_CHECKSUM) || m->flags & (JOB_NO_SYNC | JOB_ROOT_TOO | JOB_INPLACE)))
 		return HAUL_BAD_VALUE;
 	return HAUL_OK;
 }

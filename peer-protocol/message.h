@@ -168,6 +168,7 @@ enum job_flags {
 	JOB_NO_ATTRIBUTES = 1 << 10, /* extended attributes and ACLs are neither announced nor touched */
 	JOB_NO_OWNERS = 1 << 11,     /* the same of owner and group */
 	JOB_NUMERIC_IDS = 1 << 12,   /* owners go by their numbers, not by name */
+	JOB_INPLACE = 1 << 18,       /* another version of a big file is written into the one that is there */
 	JOB_SPARSE = 1 << 20,        /* runs of zeros become holes, in files that have none as well */
 	JOB_ROOT_TOO = 1 << 21, /* the first entry is the job's root itself: its facts, and a name without a byte */
 };

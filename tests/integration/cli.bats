@@ -16,9 +16,9 @@ IGNORED="a r l p t o g A X z h P W"
 LETTERS_BUILT="n v q c S L i"
 LETTERS_LATER="u H x D"
 OPTIONS_LATER="cached existing ignore-existing trash no-perms no-times
-	chown wait inplace plan run-plan check"
+	chown wait plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
-OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --restart --no-xattrs --no-owner --numeric-ids --sparse --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x
+OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --restart --no-xattrs --no-owner --numeric-ids --sparse --inplace --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x
 	--connect-timeout=1 --timeout=1 --progress=never --on-conflict=replace --verify=transfer --on-error=continue --size-only --exclude=x --only=x --min-size=1 --max-size=1K --min-age=1d --max-age=2d -n -c -L"
 
 # Nothing was made: no home, no file beside the one there was.

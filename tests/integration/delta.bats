@@ -13,11 +13,12 @@ setup() {
 	pair
 }
 
-# places push|pull: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in.
+# places push|pull|here: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in.
 places() {
 	case $1 in
 	push) DIR=$T/src THERE=$SHARE FROM=$T/src/ TO=nas:inbox ;;
 	pull) DIR=$SHARE THERE=$T/local FROM=nas:inbox TO=$T/local/ ;;
+	here) DIR=$T/src THERE=$T/local FROM=$T/src/ TO=$T/local/ ;;
 	esac
 	FILE=$DIR/file
 	rm -rf "$DIR" "$THERE"
@@ -245,6 +246,65 @@ shares_extents() {
 	expect 0 haul copy --json -c "$FROM" "$TO" # what was written under the new name, after it had arrived
 	arrived
 }
+
+@test "--inplace writes what differs into the file that is there" {
+	local size
+	for way in push pull here; do
+		echo "$way"
+		places $way
+		both $((LEAVES * MIB + 3))
+		ln "$THERE/file" "$T/keep.$way"
+		for size in $((LEAVES * MIB + 3)) $((LEAVES * MIB - 5 * MIB + 100)) $((LEAVES * MIB + 2 * MIB + 1)); do
+			truncate -s "$size" "$FILE"
+			fallocate -p -o $((12 * MIB)) -l $((MIB + 4096)) "$FILE"
+			change "$FILE" 2 3 30
+			chmod 640 "$FILE"
+			expect 0 haul copy --json --inplace "$FROM" "$TO" # what lies in holes counts as neither
+			echo "sent $(done_field bytes_sent), reused $(done_field bytes_reused)"
+			done_is exit 0 files_sent 1 verified transfer durable true
+			check "$(done_field bytes_sent)" -le $((10 * MIB))
+			check "$(done_field bytes_reused)" -ge $((size - 20 * MIB))
+			arrived
+			check "$(stat -c %a "$THERE/file")" -eq 640
+			check "$THERE/file" -ef "$T/keep.$way"
+		done
+		cp "$FILE" "$DIR/new"
+		truncate -s $((3 * MIB)) "$FILE" # too unlike: a file of its own
+		expect 0 haul copy --json --inplace "$FROM" "$TO"
+		done_is files_sent 2 bytes_reused 0
+		cmp "$DIR/new" "$THERE/new"
+		arrived
+		check ! "$THERE/file" -ef "$T/keep.$way"
+	done
+	expect 1 haul move --inplace "$FILE" nas:inbox
+	err_has "--inplace"
+}
+
+@test "--inplace cut off leaves a mixture, and the next run mends it; one that another has locked is left alone" {
+	places push
+	both $((64 * MIB))
+	for i in $(seq 1 2 63); do flip "$FILE" $((i * MIB)); done
+	change "$FILE"
+	HAUL_HOME=$A "$HAUL" copy --json --inplace --block=1M --bwlimit=8M "$FROM" "$TO" >"$T/out" 2>"$T/err" </dev/null 3>&- 4>&- &
+	local run=$!
+	OTHERS+=("$run")
+	sleep 2
+	kill -9 "$run"
+	wait "$run" || true
+	wait_for 10 flock -n "$THERE/file" true
+	expect 0 haul copy --json --inplace "$FROM" "$TO"
+	check "$(done_field bytes_reused)" -ge $((32 * MIB))
+	arrived
+	change "$FILE" 1
+	flock "$THERE/file" sleep 60 3>&- 4>&- &
+	OTHERS+=($!)
+	wait_for 10 is_locked "$THERE/file"
+	cp "$THERE/file" "$T/old"
+	expect 5 haul copy --json --inplace "$FROM" "$TO"
+	cmp "$T/old" "$THERE/file"
+}
+
+is_locked() { ! flock -n "$1" true; }
 
 @test "cut off while it arrives: what was taken stays, the old version stands until the new one is whole" {
 	places push

@@ -1,4 +1,4 @@
-"""Ten jobs, each with what is there before; small, so that thousands of runs are possible."""
+"""Eleven jobs, each with what is there before; small, so that thousands of runs are possible."""
 import os
 import shutil
 import tempfile
@@ -51,6 +51,14 @@ def mixed():
     new = files("mixed", [0, 1, 3000, MIB + 5, 2 * MIB], "sub")
     new.update({"sub/link": ("link", "f01"), "top": b"top", "empty/": None, "same": b"same"})
     return new, {"top": b"TOP", "sub/f02": content("before", 2 * MIB), "same": b"same", "only-here": b"kept"}
+
+
+def another_version():
+    """What is equal is taken from the file that is there: in one of them at the end, in one around what changed."""
+    new = {"grown": content("grown", 6 * MIB + 5), "patched": content("patched", 5 * MIB)}
+    patched = bytearray(new["patched"])
+    patched[2 * MIB + 9] ^= 1
+    return new, {"grown": new["grown"][:5 * MIB + 1], "patched": bytes(patched)}
 
 
 class Workload:
@@ -160,7 +168,7 @@ def all_workloads():
         Workload("one big", one_big), Workload("many small", many_small), Workload("overwrite", overwrite),
         Workload("nested", nested), Workload("move", mixed, is_local=True, is_move=True),
         Workload("pull", mixed, is_pull=True), Workload("two at once", mixed, pairs=2), Workload("links", links),
-        Workload("deep", deep), Workload("mixed", mixed),
+        Workload("deep", deep), Workload("mixed", mixed), Workload("another version", another_version),
     ]
 
 

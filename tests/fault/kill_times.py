@@ -3,7 +3,7 @@
 
 Usage: kill_times.py BUILD TOOLS WORK [--seed N] [--points N] [--jobs N] [WORKLOAD...]
 
-N times for each of the ten workloads: run, kill -9 of haul or hauld after a random part of the time that the job takes
+N times for each of the eleven workloads: run, kill -9 of haul or hauld after a random part of the time that the job takes
 without a fault (well under half a second), look, run again, as kill_points.py does. Half of the dead agents come back at
 once, and a job that had begun goes on by itself. The next run sends no byte of a file that was whole at
 its name when the process died: so never more than what was not durable.

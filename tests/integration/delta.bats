@@ -2,6 +2,8 @@
 # new version appears whole, or not at all.
 load lib
 load trees
+load proxy
+load bad_disk
 
 MIB=1048576
 LEAVES=64
@@ -21,8 +23,8 @@ places() {
 	here) DIR=$T/src THERE=$T/local FROM=$T/src/ TO=$T/local/ ;;
 	esac
 	FILE=$DIR/file
-	rm -rf "$DIR" "$THERE"
-	mkdir "$DIR" "$THERE"
+	rm -rf "$DIR" "${THERE:?}"/* "$THERE/.haul"
+	mkdir -p "$DIR" "$THERE"
 }
 
 # both BYTES: the file is at both ends.
@@ -245,6 +247,46 @@ shares_extents() {
 	truncate -s $((LEAVES * MIB)) "$THERE/file"
 	expect 0 haul copy --json -c "$FROM" "$TO" # what was written under the new name, after it had arrived
 	arrived
+}
+
+@test "lanes that break while versions are compared, and while the rest comes" {
+	for way in push pull; do
+		for how in "--one --reset-after 700" "--reset-after 1500" "--one --reset-after 7000000" "--reset-after 9000000"; do
+			echo "$way $how"
+			places $way
+			both $((64 * MIB + 5))
+			for i in $(seq 1 2 63); do flip "$FILE" $((i * MIB)); done
+			change "$FILE"
+			through --lanes $how
+			expect 0 haul copy --json --lanes 4 --block 1M "$FROM" "$TO"
+			has_struck
+			done_is exit 0 files_sent 1 verified transfer
+			check "$(done_field bytes_reused)" -eq $((32 * MIB + 5))
+			check "$(grep -c '"reconnected"' "$T/out")" -eq 0
+			arrived
+			leave_proxy
+			reach "$AGENT_PORT"
+		done
+	done
+}
+
+@test "an old version that cannot be read is none: what could be is taken, the rest travels" {
+	bad_disk bad
+	stop_agent "$AGENT_PID"
+	rm -rf "$T/a" "$T/b"
+	SHARE_AT=$T/bad pair
+	places push
+	both $((20 * MIB))
+	rm -rf "$THERE/.haul"
+	change "$FILE" 1
+	rules bad 'read */file EIO from=8388608 to=8388609'
+	expect 0 haul copy --json --block 1M "$FROM" "$TO"
+	struck bad '^read .*file'
+	rules bad
+	echo "sent $(done_field bytes_sent), reused $(done_field bytes_reused)"
+	check "$(done_field bytes_reused)" -ge $((10 * MIB))
+	check "$(done_field bytes_sent)" -ge $((2 * MIB))
+	cmp "$FILE" "$THERE/file"
 }
 
 @test "--inplace writes what differs into the file that is there" {

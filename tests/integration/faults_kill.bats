@@ -3,10 +3,10 @@
 load lib
 load faults
 
-@test "kill -9 before and after numbered calls of either side, ten workloads" {
+@test "kill -9 before and after numbered calls of either side, eleven workloads" {
 	faults kill_points.py 2 25
 }
 
-@test "kill -9 of either side at random times, ten workloads" {
+@test "kill -9 of either side at random times, eleven workloads" {
 	faults kill_times.py 10 20
 }

@@ -132,7 +132,7 @@ class Again(Slow):
 
 def small_ones():
     """What the light share takes."""
-    return named("many small", "overwrite", "nested", "move", "pull", "links", "mixed") + [
+    return named("many small", "overwrite", "nested", "move", "pull", "links", "mixed", "another version") + [
         Slow("slow", one_slow), Slow("going on", one_slow, cut=True)]
 
 

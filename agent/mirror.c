@@ -48,6 +48,7 @@ bool mirror_limit_is_passed(const struct mirror_limit *limit, uint64_t surplus, 
 enum delete_refusal mirror_weigh(const struct mirror *m)
 {
 	const struct mirror_totals *t = &m->totals;
+	uint64_t lost = t->surplus > m->renamed ? t->surplus - m->renamed : 0;
 
 	if (!t->surplus)
 		return DELETE_ALLOWED;
@@ -59,9 +60,9 @@ enum delete_refusal mirror_weigh(const struct mirror *m)
 		return DELETE_OTHER_SOURCE;
 	if (m->doubts.is_troubled)
 		return DELETE_TROUBLED;
-	if (mirror_limit_is_passed(&m->cfg.own, t->surplus, t->there))
+	if (mirror_limit_is_passed(&m->cfg.own, lost, t->there))
 		return DELETE_TOO_MANY_HERE;
-	return mirror_limit_is_passed(&m->cfg.asked, t->surplus, t->there) ? DELETE_TOO_MANY : DELETE_ALLOWED;
+	return mirror_limit_is_passed(&m->cfg.asked, lost, t->there) ? DELETE_TOO_MANY : DELETE_ALLOWED;
 }
 
 void mirror_saw(struct mirror *m)

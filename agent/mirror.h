@@ -69,8 +69,12 @@ void mirror_note(struct mirror *m, const char *dir, const char *name, const stru
 /* A name there could not be looked at, or not be noted: nothing may be deleted. */
 void mirror_note_lost(struct mirror *m, haul_status st);
 
-/* What else speaks against any deletion. */
+/* What else speaks against any deletion, and what does not speak for one. */
 struct mirror_doubts {
+	/* Paths below the root whose content has another name by now: going, they count against no limit. Sorted by
+	 * strcmp(), no two equal; held until on_end. */
+	const char *const *renamed;
+	size_t renamed_count;
 	bool is_empty;    /* the source has nothing */
 	bool is_other;    /* it lies on another file system than last time */
 	bool is_troubled; /* something could not be written here */

@@ -25,6 +25,7 @@ struct mirror {
 	bool is_blind;    /* some of it is noted because the source could not be read whole */
 	haul_status lost; /* why the notes are not whole */
 	struct mirror_doubts doubts;
+	uint64_t renamed; /* of totals.surplus */
 	/* The thread's. */
 	struct share_list shares; /* while it runs */
 	char *dir;                /* owned; whose handle dir_fd is */

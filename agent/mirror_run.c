@@ -154,6 +154,31 @@ static haul_status run_tree(struct mirror *m, const struct doomed *d, enum tree_
 	return st;
 }
 
+/* How many of the renamed paths are this one, or lie in it. */
+static uint64_t renamed_in(const struct mirror *m, const struct doomed *d)
+{
+	bool is_tree = d->facts.kind == ENTRY_DIRECTORY;
+	size_t low = 0, high = m->doubts.renamed_count, len, n = 0;
+	const char *const *all = m->doubts.renamed;
+	char *path = NULL;
+
+	if (!high || asprintf(&path, "%s%s%s%s", d->dir, *d->dir ? "/" : "", d->name, is_tree ? "/" : "") < 0)
+		return 0;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(all[mid], path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	len = strlen(path) + !is_tree; /* with its NUL: that one alone */
+	while (low + n < m->doubts.renamed_count && !strncmp(all[low + n], path, len))
+		n++;
+	free(path);
+	return n;
+}
+
 static void count(struct mirror *m, const struct doomed *d)
 {
 	struct tree_totals found = { .entries = 1 };
@@ -162,6 +187,7 @@ static void count(struct mirror *m, const struct doomed *d)
 	    (haul_failed(enter_dir(m, d->dir)) || haul_failed(run_tree(m, d, TREE_COUNT, &found))))
 		found.entries = 1; /* it counts, and says why when it is to go */
 	m->totals.surplus += found.entries;
+	m->renamed += renamed_in(m, d);
 	m->totals.there += found.entries;
 }
 

@@ -95,7 +95,7 @@ static void deliver_save(struct mail *m, void *ctx)
 /* The end waits for it only when the threads stop. */
 static void note_placed(struct receiver *r)
 {
-	if (!r->placed)
+	if (!r->placed || r->job->flags & JOB_DRY_RUN)
 		return;
 	r->save.deliver = deliver_save;
 	worker_post(&r->store.worker, &r->save);
@@ -449,7 +449,7 @@ static haul_status open_all(struct receiver *r, struct haul_fault *fault)
 		st = receiver_mirror_open(r, fault);
 	if (haul_ok(st))
 		st = receiver_look_open(r, fault);
-	if (haul_ok(st) && keeps(r) && r->place && !r->cfg.origin_of)
+	if (haul_ok(st) && r->cfg.peer_id && r->job->verb == JOB_COPY && r->place && !r->cfg.origin_of)
 		r->placed = placed_files_new(r->job->scratch_dir, r->cfg.peer_id, r->cfg.root_fd);
 	if (haul_ok(st))
 		st = start_threads(r, fault);
@@ -517,6 +517,7 @@ void receiver_free(struct receiver *r)
 	receiver_out_free(r);
 	job_digest_free(r->digest);
 	receiver_look_free(r);
+	free(r->renamed);
 	placed_files_free(r->placed);
 	place_close(r->place);
 	choice_free(r->choice);

@@ -25,7 +25,7 @@ static void forget_attempt(struct recv_entry *e)
 	store_give_back(e);
 	store_leave_quota(e);
 	recv_entry_drop_have(e);
-	e->compares_kept = e->has_basis = e->is_unlike = false;
+	e->compares_kept = e->has_basis = e->is_unlike = e->is_renamed = false;
 	e->samples_left = 0;
 	e->equal_leaves = 0;
 	free(e->notes);

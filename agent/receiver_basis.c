@@ -100,5 +100,6 @@ void receiver_basis_done(struct recv_entry *e)
 {
 	store_close_basis(e);
 	e->samples_left = 0;
+	e->is_renamed = e->have.count == e->have.leaves && strcmp(e->path, e->basis_path);
 	explain(e);
 }

@@ -252,6 +252,8 @@ void receiver_result(struct recv_entry *e)
 	receiver_settle(e);
 	receiver_close_slot(e);
 	receiver_note_landing(r, e);
+	if (r->mirror && e->is_renamed && e->outcome != OUTCOME_FAILED)
+		receiver_mirror_renamed(r, e->basis_path);
 	if (r->placed && e->facts.kind == ENTRY_FILE && haul_ok(e->code) && e->outcome != OUTCOME_FAILED)
 		placed_files_put(r->placed, e->path, e->facts.size, &e->facts.mtime);
 	tell(r, e);

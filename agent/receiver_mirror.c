@@ -130,11 +130,48 @@ void receiver_mirror_doubt(struct receiver *r, haul_status st)
 	r->mirror_is_troubled |= st.code == HAUL_CODE_NO_SPACE || st.code == HAUL_CODE_IO;
 }
 
+/* Without memory it counts as a deletion. */
+void receiver_mirror_renamed(struct receiver *r, const char *path)
+{
+	if (r->renamed_count == r->renamed_cap) {
+		size_t cap = r->renamed_cap ? r->renamed_cap * 2 : 64;
+		const char **more = realloc(r->renamed, cap * sizeof(*more));
+
+		if (!more)
+			return;
+		r->renamed = more;
+		r->renamed_cap = cap;
+	}
+	r->renamed[r->renamed_count++] = path;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In order, each once. */
+static void sort_renamed(struct receiver *r)
+{
+	size_t count = 0;
+
+	if (r->renamed_count)
+		qsort(r->renamed, r->renamed_count, sizeof(*r->renamed), by_bytes);
+	for (size_t i = 0; i < r->renamed_count; i++) {
+		if (!count || strcmp(r->renamed[count - 1], r->renamed[i]))
+			r->renamed[count++] = r->renamed[i];
+	}
+	r->renamed_count = count;
+}
+
 bool receiver_mirror_holds(struct receiver *r)
 {
 	if (r->mirror && !r->mirror_began) {
 		r->mirror_began = r->mirror_runs = true;
-		mirror_run(r->mirror, &(struct mirror_doubts){ .is_empty = is_empty(r),
+		sort_renamed(r);
+		mirror_run(r->mirror, &(struct mirror_doubts){ .renamed = r->renamed,
+							       .renamed_count = r->renamed_count,
+							       .is_empty = is_empty(r),
 							       .is_other = r->cfg.mirror.is_other_source,
 							       .is_troubled = r->mirror_is_troubled });
 	}

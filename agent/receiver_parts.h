@@ -73,6 +73,8 @@ struct receiver {
 	uint64_t announced;
 	struct mirror *mirror; /* of a sync; else NULL */
 	bool mirror_began, mirror_runs;
+	const char **renamed; /* owned array: for the mirror */
+	size_t renamed_count, renamed_cap;
 	bool mirror_is_troubled; /* something could not be written */
 	struct list held;        /* until the mirror is done */
 	size_t held_count;
@@ -183,7 +185,9 @@ haul_status receiver_mirror_open(struct receiver *r, struct haul_fault *fault); 
 bool receiver_mirror_holds(struct receiver *r);
 void receiver_mirror_doubt(struct receiver *r, haul_status st); /* an entry has failed at this end */
 void receiver_hold(struct recv_entry *e);                       /* until what stands in its way is gone */
-void receiver_mirror_taken(struct receiver *r);                 /* results have been flushed */
+/* What lies under that path (held by `placed`) has landed under another name. */
+void receiver_mirror_renamed(struct receiver *r, const char *path);
+void receiver_mirror_taken(struct receiver *r); /* results have been flushed */
 
 /* receiver_finish.c */
 void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);

@@ -146,6 +146,7 @@ struct recv_entry {
 	unsigned samples_left;              /* leaves of it that are to be compared before all others */
 	bool is_unlike;                     /* all leaves of `old` have been found to differ */
 	uint64_t equal_leaves;              /* VERDICT_DIGESTS: of those that have been compared */
+	bool is_renamed;                    /* all of it is as in that, which has another name */
 	const char *basis_path;             /* held by the store: what it is called */
 	struct leaf_map have;               /* leaves that are there, until the others are wanted; else closed */
 	struct haul_digest *digests;        /* owned, with `have`: theirs */

@@ -236,8 +236,10 @@ static void want_content(struct store *s, struct recv_entry *e)
 	st = store_room_takes(s, e);
 	if (haul_failed(st))
 		verdict_failed(e, st);
-	else if (is_dry(s))
+	else if (is_dry(s)) {
 		verdict_result(e, OUTCOME_UNCHANGED);
+		store_guess_rename(s, e);
+	}
 }
 
 /* Of the same size. */

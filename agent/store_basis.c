@@ -100,3 +100,19 @@ haul_status store_clone_basis(struct recv_entry *e)
 	store_close_basis(e);
 	return st;
 }
+
+void store_guess_rename(struct store *s, struct recv_entry *e)
+{
+	const char *path;
+	struct entry_facts there;
+
+	for (unsigned i = 0; s->cfg.placed && may_compare(s, e) && !e->is_renamed && i < BASIS_PLACES_MAX; i++) {
+		path = placed_files_find(s->cfg.placed, e->facts.size, &e->facts.mtime, i);
+		if (!path)
+			return;
+		if (!strcmp(path, e->path) || haul_failed(place_stat(s->cfg.place, path, &there)))
+			continue;
+		e->is_renamed = there.kind == ENTRY_FILE && there.size == e->facts.size;
+		e->basis_path = path;
+	}
+}

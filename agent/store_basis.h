@@ -10,6 +10,9 @@
  */
 bool store_open_basis(struct store *s, struct recv_entry *e);
 
+/* A dry run: whether it seems to be there under another name (e->is_renamed), by size and time. The store's thread. */
+void store_guess_rename(struct store *s, struct recv_entry *e);
+
 /* Whether the entry is to be written into the file that is there (--inplace). The store's thread. */
 bool store_wants_in_place(const struct store *s, const struct recv_entry *e);
 

@@ -118,6 +118,30 @@ arrived() {
 	done
 }
 
+@test "a sync of big files that have other names by now deletes the old ones, as many as they are" {
+	places push
+	expect 0 haul_b peer allow edit1 inbox=mirror
+	mkdir "$DIR/films"
+	for i in $(seq 1 14); do
+		"$MKTREE" big $((4 * MIB + i)) "$DIR/films/$i"
+		touch -d "@$((1000000000 + i))" "$DIR/films/$i"
+	done
+	expect 0 haul sync "$FROM" "$TO"
+	mv "$DIR/films" "$DIR/movies"
+	expect 0 haul sync --json -n "$FROM" "$TO"
+	expect 0 haul sync --json "$FROM" "$TO"
+	done_is files_sent 14 files_deleted 14 bytes_sent 0
+	same "$DIR" "$THERE"
+	mv "$DIR/movies" "$DIR/films" # and others of that size and time under the new names
+	for i in $(seq 1 14); do
+		head -c $((4 * MIB + i)) /dev/urandom >"$DIR/films/$i"
+		touch -d "@$((1000000000 + i))" "$DIR/films/$i"
+	done
+	expect 9 haul sync --json "$FROM" "$TO"
+	done_is files_deleted 0 bytes_reused 0
+	check -e "$THERE/movies/14"
+}
+
 @test "files that grew, that were cut, and that were only touched" {
 	places push
 	both $((20 * MIB + 5))

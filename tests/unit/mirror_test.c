@@ -147,6 +147,37 @@ static void protected_names(void **state)
 	assert_false(mirror_protects("lost"));
 }
 
+static enum delete_refusal weigh_renamed(const char *const *renamed, size_t count)
+{
+	static const struct mirror_limit two = { DELETE_COUNT, 2 };
+	struct rig r;
+
+	rig_open(&r, two, no_limit, true);
+	note(&r, "", "m", false);
+	note(&r, "", "ma", false);
+	note(&r, "", "n", false);
+	rig_run(&r, (struct mirror_doubts){ .renamed = renamed, .renamed_count = count });
+	assert_int_equal(r.totals.surplus, 5); /* m, m/x, m/y, ma, n */
+	return r.totals.refusal;
+}
+
+static void what_has_another_name_counts_against_no_limit(void **state)
+{
+	static const char *const three[] = { "m/x", "m/y", "n" },
+				 *const alike[] = { "l", "m", "m0", "mab", "n/x", "o" }, *const two[] = { "m/x", "ma" };
+
+	(void)state;
+	assert_int_equal(mkdirat(tree.fd, "m", 0700), 0);
+	put("m/x");
+	put("m/y");
+	put("ma");
+	put("n");
+	assert_int_equal(weigh_renamed(NULL, 0), DELETE_TOO_MANY);
+	assert_int_equal(weigh_renamed(three, 3), DELETE_ALLOWED);
+	assert_int_equal(weigh_renamed(two, 2), DELETE_TOO_MANY);
+	assert_int_equal(weigh_renamed(alike, 6), DELETE_TOO_MANY);
+}
+
 static void what_is_noted_goes_and_the_rest_stays(void **state)
 {
 	struct rig r;
@@ -272,6 +303,7 @@ int main(void)
 		cmocka_unit_test(what_has_changed_since_stays_and_is_told),
 		cmocka_unit_test(one_doubt_and_nothing_goes),
 		cmocka_unit_test(too_many_are_counted_with_what_lies_in_them),
+		cmocka_unit_test(what_has_another_name_counts_against_no_limit),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

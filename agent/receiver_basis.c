@@ -18,6 +18,7 @@
 enum {
 	SAMPLES = 16,
 	SAMPLED_LEAVES_MIN = 64, /* of a shorter file all are compared */
+	TOLD_MAX = 20,           /* files: there are only so many notes in a job, and others have to be said */
 };
 
 static uint64_t sample_at(uint64_t leaves, unsigned n)
@@ -85,6 +86,8 @@ static void explain(const struct recv_entry *e)
 	bool is_version = !strcmp(e->path, e->basis_path);
 	unsigned long long equal = e->have.count, all = e->have.leaves;
 
+	if (e->receiver->bases_told++ >= TOLD_MAX)
+		return;
 	(void)haul_escape(e->path, strlen(e->path), shown, sizeof(shown));
 	(void)haul_escape(e->basis_path, strlen(e->basis_path), other, sizeof(other));
 	if (!equal)

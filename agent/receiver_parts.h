@@ -87,6 +87,7 @@ struct receiver {
 	uint64_t small_due;     /* small files wanted and not yet arrived */
 	struct list grants_due; /* entries to be granted and wanted with the next flush */
 	struct list haves_due;  /* entries of which something is there: to be told before they are granted */
+	unsigned bases_told;    /* --explain: files of which it was said how much is there in another */
 	bool kept_told;         /* --explain: that a file goes on */
 	bool has_kept;          /* the partials of a job that stops are with the commit thread, or were */
 	unsigned in_threads;    /* entries with store or commit */

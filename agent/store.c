@@ -417,58 +417,14 @@ void store_look(struct store *s, struct recv_entry *e)
 
 /* ---- opening what a verdict needs ---- */
 
-/* HAUL_BUSY: there are as many leaves of files that go on as may be. */
-static haul_status have_open(struct store *s, struct recv_entry *e)
-{
-	uint64_t leaves = leaf_count(e->facts.size);
-
-	if (atomic_fetch_add(&s->had_leaves, leaves) + leaves > JOB_HAD_LEAVES_MAX) {
-		atomic_fetch_sub(&s->had_leaves, leaves);
-		return HAUL_BUSY;
-	}
-	e->has_budget = true;
-	e->digests = calloc((size_t)leaves, sizeof(*e->digests));
-	return e->digests && leaf_map_open(&e->have, leaves) ? HAUL_OK : HAUL_NO_MEMORY;
-}
-
-void store_give_back(struct recv_entry *e)
-{
-	if (e->has_budget)
-		atomic_fetch_sub(&e->store->had_leaves, leaf_count(e->facts.size));
-	e->has_budget = false;
-}
-
-static void have_close(struct recv_entry *e)
-{
-	store_give_back(e);
-	recv_entry_drop_have(e);
-	hash_tree_free(e->tree);
-	e->tree = NULL;
-	e->compares_kept = e->has_basis = false;
-}
-
-/* Without memory, and where too many leaves are in work already, it is fetched whole. */
-static haul_status take_basis(struct store *s, struct recv_entry *e)
-{
-	if (!store_open_basis(s, e))
-		return HAUL_OK;
-	if (haul_ok(have_open(s, e))) {
-		e->compares_kept = e->has_basis = true;
-		return store_clone_basis(e);
-	}
-	have_close(e);
-	store_close_basis(e);
-	return HAUL_OK;
-}
-
 /* What an earlier job has left in the partial: recorded leaves are there, others have to be compared, if any. */
 static haul_status take_up(struct store *s, struct recv_entry *e)
 {
 	haul_status st;
 
 	if (!e->partial.is_kept || e->partial.found == PARTIAL_NEW)
-		return take_basis(s, e);
-	st = have_open(s, e);
+		return store_take_basis(s, e);
+	st = store_had_open(s, e);
 	e->compares_kept = e->partial.found == PARTIAL_OF_OTHER;
 	if (haul_failed(st) || e->compares_kept)
 		return st;
@@ -495,7 +451,7 @@ static haul_status open_partial(struct store *s, struct recv_entry *e)
 	st = take_up(s, e);
 	if (haul_ok(st))
 		return st;
-	have_close(e);
+	store_had_close(e);
 	if (st.code == HAUL_CODE_NO_MEMORY || st.code == HAUL_CODE_BUSY) {
 		partial_keep(&e->partial); /* another time */
 		cfg.source = NULL;
@@ -524,9 +480,9 @@ static haul_status open_in_place(struct store *s, struct recv_entry *e)
 
 	if (haul_failed(st))
 		return st;
-	st = have_open(s, e);
+	st = store_had_open(s, e);
 	if (haul_failed(st)) {
-		have_close(e); /* too much is in work for comparing this one as well */
+		store_had_close(e); /* too much is in work for comparing this one as well */
 		partial_discard(&e->partial);
 		return open_partial(s, e);
 	}

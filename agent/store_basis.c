@@ -9,6 +9,7 @@
 #include "agent/store_basis.h"
 
 #include "agent/placed_files.h"
+#include "agent/store_had.h"
 #include "certs/rights.h"
 
 #include <string.h>
@@ -84,14 +85,15 @@ static bool open_placed(struct store *s, struct recv_entry *e)
 	return false;
 }
 
-bool store_open_basis(struct store *s, struct recv_entry *e)
+static bool open_basis(struct store *s, struct recv_entry *e)
 {
 	if (!may_have_basis(s, e))
 		return false;
 	return open_placed(s, e) || (has_version(e) && !e->is_unlike && open_it(s, e, e->path, false));
 }
 
-haul_status store_clone_basis(struct recv_entry *e)
+/* Where extents can be shared the partial itself is compared. A failure: the partial is of no use. */
+static haul_status clone_basis(struct recv_entry *e)
 {
 	haul_status st = partial_clone_basis(&e->partial, e->old.fd);
 
@@ -99,6 +101,19 @@ haul_status store_clone_basis(struct recv_entry *e)
 		return HAUL_OK; /* its leaves are written */
 	store_close_basis(e);
 	return st;
+}
+
+haul_status store_take_basis(struct store *s, struct recv_entry *e)
+{
+	if (!open_basis(s, e))
+		return HAUL_OK;
+	if (haul_ok(store_had_open(s, e))) {
+		e->compares_kept = e->has_basis = true;
+		return clone_basis(e);
+	}
+	store_had_close(e);
+	store_close_basis(e);
+	return HAUL_OK;
 }
 
 void store_guess_rename(struct store *s, struct recv_entry *e)

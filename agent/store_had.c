@@ -1,7 +1,9 @@
 /* Each leaf is put once; the rest is walking a bitmap. */
 #include "agent/store_had.h"
 
+#include "agent/job.h"
 #include "agent/recv_entry.h"
+#include "agent/store.h"
 
 enum { RUNS_MAX = 4 * MESSAGE_RANGES_MAX /* each want has a descriptor at the sender */ };
 
@@ -37,4 +39,33 @@ haul_status store_had_take(struct recv_entry *e)
 			st = hash_tree_put(e->tree, at, &e->digests[at]);
 	}
 	return st;
+}
+
+haul_status store_had_open(struct store *s, struct recv_entry *e)
+{
+	uint64_t leaves = leaf_count(e->facts.size);
+
+	if (atomic_fetch_add(&s->had_leaves, leaves) + leaves > JOB_HAD_LEAVES_MAX) {
+		atomic_fetch_sub(&s->had_leaves, leaves);
+		return HAUL_BUSY;
+	}
+	e->has_budget = true;
+	e->digests = calloc((size_t)leaves, sizeof(*e->digests));
+	return e->digests && leaf_map_open(&e->have, leaves) ? HAUL_OK : HAUL_NO_MEMORY;
+}
+
+void store_give_back(struct recv_entry *e)
+{
+	if (e->has_budget)
+		atomic_fetch_sub(&e->store->had_leaves, leaf_count(e->facts.size));
+	e->has_budget = false;
+}
+
+void store_had_close(struct recv_entry *e)
+{
+	store_give_back(e);
+	recv_entry_drop_have(e);
+	hash_tree_free(e->tree);
+	e->tree = NULL;
+	e->compares_kept = e->has_basis = false;
 }

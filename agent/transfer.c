@@ -202,7 +202,7 @@ static void on_link_end(void *ctx, struct control_link *l, haul_status why, cons
 	}
 	if (t->state == TRANSFER_AGAIN && (haul_ok(why) || transfer_is_lost(t, why)))
 		return; /* that is why it is tried again */
-	if (t->state == TRANSFER_STARTING && transfer_again(t, haul_ok(why) ? HAUL_LOST : why, fault))
+	if (transfer_is_asking(t) && transfer_again(t, haul_ok(why) ? HAUL_LOST : why, fault))
 		return;
 	if (haul_failed(why) && !t->was_refused && t->state != TRANSFER_LEAVING)
 		transfer_fault(t, why, fault, NULL);
@@ -244,10 +244,11 @@ static void on_dialled(void *ctx, struct dial_result *result, const struct haul_
 		transfer_over(t);
 		return;
 	}
-	if (t->again.was_accepted) {
+	if (t->again.was_dialled) {
 		transfer_again_dialled(t, before_id);
 		return;
 	}
+	t->again.was_dialled = true;
 	t->state = TRANSFER_LOOKING;
 	transfer_look_remote(t);
 	if (t->state == TRANSFER_LOOKING)

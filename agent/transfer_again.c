@@ -1,7 +1,8 @@
 /*
  * A connection that was lost while a job ran, by whatever cause, is made again, and the job begins again with the same
  * id, landing and places: what is committed by now is unchanged, what was under way is kept at the receiver, so it goes
- * on where it stood. The attempts are one job to whoever looks at it.
+ * on where it stood. The attempts are one job to whoever looks at it. One that was lost before a job was accepted is
+ * made again too, and what had no answer is said again.
  *
  * It ends when nothing new has come for --timeout: an attempt that gets further than all before it starts that time
  * anew. What says something about the job (a refusal, a broken rule, another device) is never tried again.
@@ -21,11 +22,16 @@ static const uint64_t ns_per_ms = 1000000;
 
 bool transfer_is_lost(const struct transfer *t, haul_status st)
 {
-	if (t->is_local || !t->again.was_accepted || t->again.is_over || t->was_refused || t->report->signal_number ||
+	if (t->is_local || !t->again.was_dialled || t->again.is_over || t->was_refused || t->report->signal_number ||
 	    t->state == TRANSFER_LEAVING || t->state == TRANSFER_OVER)
 		return false;
 	return st.code == HAUL_CODE_LOST || st.code == HAUL_CODE_TIMED_OUT || st.code == HAUL_CODE_REFUSED ||
 	       st.code == HAUL_CODE_NO_ROUTE;
+}
+
+bool transfer_is_asking(const struct transfer *t)
+{
+	return t->state == TRANSFER_LOOKING || t->state == TRANSFER_NAMING || t->state == TRANSFER_STARTING;
 }
 
 /* How far an attempt has come: what was there, what it moved, and what has ended. */
@@ -141,6 +147,10 @@ bool transfer_again(struct transfer *t, haul_status st, const struct haul_fault 
 		a->furthest = position(transfer_totals(t));
 		a->clock_ns = now;
 	}
+	if (!a->was_accepted && !a->lost_ns)
+		a->clock_ns = now; /* as long as it waited for its turn does not count */
+	if (transfer_is_asking(t))
+		a->from = t->choice_waits ? TRANSFER_STARTING : t->state;
 	left = left_ms(t, now);
 	if (!left)
 		return false;
@@ -185,6 +195,21 @@ static void on_dialled_again(uv_timer_t *timer)
 	transfer_dial(t, left > DIAL_LEAST_MS ? (uint32_t)left : DIAL_LEAST_MS);
 }
 
+/* What was asked or said last. Nothing that an answer to it would have changed is changed. */
+static void go_on(struct transfer *t)
+{
+	if (t->again.was_accepted || t->again.from == TRANSFER_STARTING) {
+		transfer_send_job(t);
+		return;
+	}
+	memset(&t->like, 0, sizeof(t->like));
+	t->state = t->again.from;
+	if (t->state == TRANSFER_LOOKING)
+		transfer_look_remote(t);
+	else
+		transfer_ask_names(t);
+}
+
 /* A place by address may be another device's by now. */
 void transfer_again_dialled(struct transfer *t, const uint8_t before_id[32])
 {
@@ -193,7 +218,7 @@ void transfer_again_dialled(struct transfer *t, const uint8_t before_id[32])
 
 	if (memcmp(before_id, t->device_id, sizeof(t->device_id)) == 0) {
 		t->round_trip_ns = 0;
-		transfer_send_job(t);
+		go_on(t);
 		return;
 	}
 	(void)haul_fault_set(&fault, st, "another device answers now than before; nothing was sent to it");
@@ -211,8 +236,9 @@ void transfer_joined(struct transfer *t)
 		a->was_accepted = true;
 		a->reasons = t->reasons;
 		a->clock_ns = uv_hrtime();
-		return;
 	}
+	if (!a->lost_ns)
+		return;
 	begin_anew(t);
 	a->lost_ns = 0;
 	a->backoff = (struct backoff){ 0 };

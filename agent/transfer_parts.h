@@ -31,6 +31,7 @@
  *     +---------+------------+-------------+-------------- any failure, a signal -------------------------^
  *
  *  RUNNING --connection lost--> AGAIN --wait--> DIALING --HELLO--> STARTING --ACCEPT--> RUNNING
+ *  LOOKING, NAMING or STARTING --the same--> AGAIN --wait--> DIALING --HELLO--> where it was
  *                                 ^-- lost, refused, no answer --------+
  */
 enum transfer_state {
@@ -53,13 +54,15 @@ enum {
 
 /* What outlives a connection that was lost. */
 struct transfer_again {
-	bool was_accepted; /* a job of ours has been: what is lost from now on is worth another try */
-	bool is_over;      /* the job is ended by us: no other try */
-	unsigned count;    /* connections lost since then; 0: this is the first attempt */
-	uint64_t lost_ns;  /* when this one was; 0: the job runs */
-	uint64_t clock_ns; /* since when nothing new has come */
-	uint64_t furthest; /* position() of the attempt that came furthest */
-	unsigned reasons;  /* t->reasons of what was found before the job */
+	bool was_dialled;         /* there was a connection: what is lost from now on is worth another try */
+	bool was_accepted;        /* a job of ours has been */
+	bool is_over;             /* the job is ended by us: no other try */
+	enum transfer_state from; /* what was under way, until a job is accepted, when the connection was lost */
+	unsigned count;           /* connections lost; 0: this is the first attempt */
+	uint64_t lost_ns;         /* when this one was; 0: the job runs */
+	uint64_t clock_ns;        /* since when nothing new has come */
+	uint64_t furthest;        /* position() of the attempt that came furthest */
+	unsigned reasons;         /* t->reasons of what was found before the job */
 	struct backoff backoff;
 	uint64_t files_sent, files_again, bytes_sent; /* by the attempts that are over */
 	struct job_totals most; /* the most that one of them saw: entries, files, bytes, files by outcome */
@@ -190,7 +193,8 @@ void transfer_explain_policy(struct transfer *t);
 void transfer_note(struct transfer *t, const struct msg_note *note);
 
 /* transfer_start.c */
-void transfer_land(struct transfer *t); /* facts are known: decide, tell, ask for names */
+void transfer_land(struct transfer *t);      /* facts are known: decide, tell, ask for names */
+void transfer_ask_names(struct transfer *t); /* LOOKUP of what lies at the landing (push): NAMING */
 void transfer_named(struct transfer *t, const struct msg_found *m);
 void transfer_accepted(struct transfer *t, const struct msg_accept *m);
 void transfer_close_job(struct transfer *t); /* the job, or one end of a local one, has ended */
@@ -214,6 +218,7 @@ void transfer_report_choice(struct transfer *t);
 bool transfer_again(struct transfer *t, haul_status st, const struct haul_fault *fault);
 /* An end of that kind says nothing about the job. */
 bool transfer_is_lost(const struct transfer *t, haul_status st);
+bool transfer_is_asking(const struct transfer *t); /* connected, no job accepted over this connection yet */
 void transfer_again_dialled(struct transfer *t, const uint8_t before_id[32]);
 void transfer_again_refused(struct transfer *t, const struct msg_error *e); /* the peer's last words, while AGAIN */
 void transfer_joined(struct transfer *t);                                   /* ACCEPT has come, our end is made */

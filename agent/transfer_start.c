@@ -101,7 +101,7 @@ static void note_likeness(struct transfer *t, const struct msg_found *m)
 	t->like.is_nested_already = m->found_count > t->like.names + 1 && m->found[1].state == FOUND_THERE;
 }
 
-static void ask_names(struct transfer *t)
+void transfer_ask_names(struct transfer *t)
 {
 	struct text paths[MESSAGE_SOURCES_MAX];
 	char *strings[MESSAGE_SOURCES_MAX];
@@ -168,14 +168,14 @@ enum root_rule transfer_root_rule(const struct transfer *t)
 	return transfer_is_sync(t) && (!t->is_push || t->is_local || *t->landing.root) ? ROOT_FOLLOWS : ROOT_AS_IT_IS;
 }
 
-/* A job that comes again goes on with what its own first attempt has left. */
+/* A job that was accepted and comes again goes on with what its own first attempt has left. */
 static uint32_t job_flags(const struct transfer *t)
 {
 	const struct transfer_request *req = t->req;
 
 	return (req->dry_run ? JOB_DRY_RUN : 0u) | (req->checksum ? JOB_CHECKSUM : 0u) |
 	       (req->no_sync ? JOB_NO_SYNC : 0u) | (req->follow_links ? JOB_FOLLOW_LINKS : 0u) |
-	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.count ? JOB_RESTART : 0u) |
+	       (req->exact ? JOB_EXACT : 0u) | (req->restart && !t->again.was_accepted ? JOB_RESTART : 0u) |
 	       (req->no_attributes ? JOB_NO_ATTRIBUTES : 0u) | (req->no_owners ? JOB_NO_OWNERS : 0u) |
 	       (req->numeric_ids ? JOB_NUMERIC_IDS : 0u) | (req->sparse ? JOB_SPARSE : 0u) |
 	       (req->in_place ? JOB_INPLACE : 0u) | (transfer_is_far_move(t) ? JOB_MOVE : 0u) |
@@ -277,7 +277,7 @@ void transfer_land(struct transfer *t)
 		return;
 	}
 	if (t->is_push && !t->is_local) {
-		ask_names(t);
+		transfer_ask_names(t);
 		return;
 	}
 	if (transfer_looks_like_itself(t)) {

@@ -90,7 +90,7 @@ one_job() {
 	no_leftovers "$SHARE"
 }
 
-# cut_at OFFSET PROXY_OPTION COPY...: 5 only where nothing had been accepted yet.
+# cut_at OFFSET PROXY_OPTION COPY...: 5 only where the peer had not yet said who it is.
 cut_at() {
 	local offset=$1 option=$2
 	shift 2
@@ -124,6 +124,33 @@ cut_at() {
 		cut_at $((RANDOM * 250 % SIZE)) --reset-after --lanes $((1 + i % 3)) --block 1M nas:inbox/source/tree "$T/here/"
 		[ "$GOT" = 5 ] || same "$SHARE/source/tree" "$T/here/tree"
 	done
+}
+
+# early_cuts COPY...: reset at several places between the first word of the peer and the job's begin.
+early_cuts() {
+	local offset
+	for offset in $(seq 2400 800 7200); do
+		rm -rf "$SHARE/tree" "$T/here"
+		through --reset-after "$offset"
+		expect 0 haul copy --lanes 1 "$@"
+		has_struck
+		err_has "connection lost, trying again" "connected again after"
+		if [ -d "$T/here" ]; then same "$SHARE/source/tree" "$T/here/tree"; else same "$T/src/tree" "$SHARE/tree"; fi
+	done
+}
+
+@test "a link that is reset before the job is accepted: it is made again, both ways; and given up in time" {
+	pair
+	make_tree "$T/src/tree" 1000000
+	cp -a "$T/src" "$SHARE/source"
+	early_cuts "$T/src/tree" nas:inbox
+	early_cuts nas:inbox/source/tree "$T/here/"
+	through --reset-after 2400 --down
+	expect 5 haul copy --lanes 1 --timeout 2 "$T/src/tree" nas:inbox
+	has_struck
+	err_has "connection lost, and none made again in 2 s"
+	forget_kept "$SHARE"
+	no_leftovers "$SHARE"
 }
 
 @test "W-03: one of several lanes is cut, or one direction of it: the copy arrives whole" {

@@ -3,6 +3,10 @@
  * behind a middlebox, or a proxy, a lane may swallow all that it is given, while the control connection lives on. So
  * the receiver says a byte now and then, and a sender that hears none for long takes the connection for lost. The
  * receiver's disk plays no part in it: a lane's thread never waits for one.
+ *
+ * ALIVE, on the control connection, names the lanes over which data arrives, and sender_tick() judges by that: it finds
+ * a lane that is dead from sender to receiver alone, whose bytes of life go on coming. It asks only lanes over which
+ * something is owed; one that is dead from receiver to sender, or idle, is found here. Neither can stand for the other.
  */
 #include "agent/lane_parts.h"
 

@@ -6,13 +6,16 @@
  * new thread the sanitizer asks the library for something that must not fail. Not libcrypto, which is not ours to mend.
  * Nor the dynamic linker: that is the memory of threads, and libuv ends the process when it cannot make those of its
  * pool. Nor, with HAUL_FAULT_SPARED, what one part of the program asks for: FROM-TO in hexadecimal, as nm gives them.
- * So mbedTLS is left out, whose every request is haul_torture_shake's.
+ * So mbedTLS is left out, whose every request is haul_torture_shake's. Nor what the C library asks for while it looks
+ * up a user or a group: what it loads for that dies, or waits for itself, when it gets none.
  */
 #include "tests/fault/fault_plan.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <grp.h>
 #include <link.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +86,12 @@ __attribute__((constructor)) static void know_ranges(void)
 		counted[0] = (struct range){ 0 };
 }
 
+/* This thread looks up a name. Of the model that asks for no memory when it is touched first. */
+static __attribute__((tls_model("initial-exec"))) _Thread_local bool looks_up;
+
 static bool is_counted(uintptr_t at)
 {
-	return (is_in(&counted[0], at) || is_in(&counted[1], at)) && !is_in(&spared, at);
+	return !looks_up && (is_in(&counted[0], at) || is_in(&counted[1], at)) && !is_in(&spared, at);
 }
 
 static bool is_refused(const void *caller)
@@ -151,4 +157,61 @@ char *strndup(const char *text, size_t len)
 
 	NEXT(strndup_fn, "strndup");
 	return is_refused(__builtin_return_address(0)) ? NULL : next(text, len);
+}
+
+/* ---- users and groups ---- */
+
+typedef struct passwd *getpwuid_fn(uid_t id);
+typedef int getpwuid_r_fn(uid_t id, struct passwd *ret, char *buffer, size_t cap, struct passwd **ret_found);
+typedef int getpwnam_r_fn(const char *name, struct passwd *ret, char *buffer, size_t cap, struct passwd **ret_found);
+typedef int getgrgid_r_fn(gid_t id, struct group *ret, char *buffer, size_t cap, struct group **ret_found);
+typedef int getgrnam_r_fn(const char *name, struct group *ret, char *buffer, size_t cap, struct group **ret_found);
+
+#define LOOK_UP(type, name, ...)                                                                                       \
+	do {                                                                                                           \
+		static type *next;                                                                                     \
+		NEXT(type, #name);                                                                                     \
+		looks_up = true;                                                                                       \
+		result = next(__VA_ARGS__);                                                                            \
+		looks_up = false;                                                                                      \
+	} while (0)
+
+struct passwd *getpwuid(uid_t id)
+{
+	struct passwd *result;
+
+	LOOK_UP(getpwuid_fn, getpwuid, id);
+	return result;
+}
+
+int getpwuid_r(uid_t id, struct passwd *ret, char *buffer, size_t cap, struct passwd **ret_found)
+{
+	int result;
+
+	LOOK_UP(getpwuid_r_fn, getpwuid_r, id, ret, buffer, cap, ret_found);
+	return result;
+}
+
+int getpwnam_r(const char *name, struct passwd *ret, char *buffer, size_t cap, struct passwd **ret_found)
+{
+	int result;
+
+	LOOK_UP(getpwnam_r_fn, getpwnam_r, name, ret, buffer, cap, ret_found);
+	return result;
+}
+
+int getgrgid_r(gid_t id, struct group *ret, char *buffer, size_t cap, struct group **ret_found)
+{
+	int result;
+
+	LOOK_UP(getgrgid_r_fn, getgrgid_r, id, ret, buffer, cap, ret_found);
+	return result;
+}
+
+int getgrnam_r(const char *name, struct group *ret, char *buffer, size_t cap, struct group **ret_found)
+{
+	int result;
+
+	LOOK_UP(getgrnam_r_fn, getgrnam_r, name, ret, buffer, cap, ret_found);
+	return result;
 }

@@ -8,6 +8,7 @@
 #include "agent/mirror.h"
 #include "agent/quota.h"
 #include "agent/store_basis.h"
+#include "agent/store_choice.h"
 #include "agent/store_clone.h"
 #include "agent/store_had.h"
 #include "agent/store_meta.h"
@@ -308,6 +309,11 @@ static void look_copy(struct store *s, struct recv_entry *e)
 {
 	if (!*e->path) {
 		look_root(s, e);
+		return;
+	}
+	if (store_lets_stay(s, e)) {
+		e->changes = CHANGE_STAYS;
+		verdict_result(e, OUTCOME_UNCHANGED);
 		return;
 	}
 	switch (e->facts.kind) {

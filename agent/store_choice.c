@@ -2,6 +2,8 @@
 #include "agent/store_choice.h"
 
 #include "agent/mirror.h"
+#include "agent/store_meta.h"
+#include "certs/rights.h"
 #include "engine/beneath.h"
 
 #include <dirent.h>
@@ -117,4 +119,31 @@ static haul_status note_piece(const struct store *s, const struct surplus *at, b
 haul_status store_choice_note(const struct store *s, const struct surplus *at, const struct entry_facts *facts)
 {
 	return note_at(s, at, facts, 0);
+}
+
+static bool is_newer(const struct store *s, const struct entry_time *a, const struct entry_time *b)
+{
+	bool is_later = a->sec != b->sec ? a->sec > b->sec : a->nsec > b->nsec;
+
+	return is_later && !store_time_equal(s, a, b);
+}
+
+bool store_lets_stay(const struct store *s, struct recv_entry *e)
+{
+	const uint32_t flags = s->cfg.choice_flags;
+	bool is_directory = e->facts.kind == ENTRY_DIRECTORY;
+
+	if (e->was_held || !(atomic_load(&s->rights) & RIGHT_LIST))
+		return false; /* what the device may not see counts as a name that is taken */
+	if (!e->has_seen) {
+		if (flags & CHOICE_EXISTING && is_directory)
+			e->node->is_missing = true;
+		return flags & CHOICE_EXISTING;
+	}
+	if (is_directory)
+		return false;
+	if (flags & CHOICE_ABSENT)
+		return true;
+	return flags & CHOICE_UPDATE && e->facts.kind == ENTRY_FILE && e->seen.kind == ENTRY_FILE &&
+	       is_newer(s, &e->seen.mtime, &e->facts.mtime);
 }

@@ -28,4 +28,7 @@ bool store_choice_is_directory(int dir_fd, const char *name, unsigned char d_typ
 HAUL_MUST_USE haul_status store_choice_note(const struct store *s, const struct surplus *at,
 					    const struct entry_facts *facts);
 
+/* Whether the choice's flags leave what is there, or that nothing is, as it is: the entry has its verdict then. */
+bool store_lets_stay(const struct store *s, struct recv_entry *e);
+
 #endif

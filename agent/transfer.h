@@ -66,12 +66,13 @@ struct transfer_request {
 	uint32_t connect_timeout_ms;
 	uint32_t timeout_ms;
 	double modify_window_s;
-	const struct choice_spec *choice; /* held; NULL: everything is taken */
-	bool size_only, ignore_times;     /* the quick check: by size alone; not at all */
-	bool want_entries;                /* call on_entry for every changed entry (-v, -n, --json) */
-	bool want_explain;                /* call on_explain */
-	const char *backend;              /* NULL, "ring", "threads" */
-	const char *trace;                /* --trace FILE, or NULL */
+	const struct choice_spec *choice;       /* held; NULL: everything is taken */
+	bool size_only, ignore_times;           /* the quick check: by size alone; not at all */
+	bool update, existing, ignore_existing; /* files newer there stay; nothing new is made; what is there stays */
+	bool want_entries;                      /* call on_entry for every changed entry (-v, -n, --json) */
+	bool want_explain;                      /* call on_explain */
+	const char *backend;                    /* NULL, "ring", "threads" */
+	const char *trace;                      /* --trace FILE, or NULL */
 };
 
 /* How a source lands; told before anything is written. */
@@ -120,6 +121,7 @@ enum transfer_changes {
 	TRANSFER_ACL = 1 << 10,
 	TRANSFER_OWNER = 1 << 11,
 	TRANSFER_GROUP = 1 << 12,
+	TRANSFER_STAYS = 1 << 13, /* left as it is by --update, --existing or --ignore-existing */
 };
 
 struct transfer_progress {
@@ -149,6 +151,7 @@ struct transfer_report {
 	int reasons[TRANSFER_REASONS_MAX]; /* every class that occurred, in CLI.md's order of precedence */
 	size_t reason_count;
 	uint64_t files_total, files_sent, files_skipped, files_deleted, files_kept, files_failed; /* regular files */
+	uint64_t files_stayed; /* by --update, --existing, --ignore-existing; of files_skipped and files_unread */
 	uint64_t files_cloned; /* new, sharing their source's extents; of files_unread, neither sent nor skipped */
 	uint64_t entries_total, bytes_total, bytes_sent, bytes_reused;
 	uint64_t files_sent_again; /* of files sent: changed while they were read, and were sent anew */

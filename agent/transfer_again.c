@@ -129,7 +129,7 @@ static void begin_anew(struct transfer *t)
 	free(t->doomed);
 	t->doomed = NULL;
 	r->files_equal = r->files_different = r->files_missing = r->files_surplus = r->meta_different = 0;
-	r->files_sent = 0;
+	r->files_sent = r->files_stayed = 0;
 }
 
 static void on_dialled_again(uv_timer_t *timer);

@@ -21,6 +21,8 @@ uint32_t transfer_choice_flags(const struct transfer *t)
 
 	for (size_t i = 0; i < t->landing.count; i++)
 		flags |= t->landing.landed[i].name ? CHOICE_NAMED : CHOICE_CONTENTS;
+	flags |= (req->update ? CHOICE_UPDATE : 0u) | (req->existing ? CHOICE_EXISTING : 0u) |
+		 (req->ignore_existing ? CHOICE_ABSENT : 0u);
 	return flags | (req->size_only ? CHOICE_SIZE_ONLY : 0u) | (req->ignore_times ? CHOICE_IGNORE_TIMES : 0u);
 }
 

@@ -424,6 +424,10 @@ void transfer_on_entry(void *ctx, const struct job_entry *e)
 		tell_failed(t, e);
 		return;
 	}
+	if (e->changes & CHANGE_STAYS) {
+		t->report->files_stayed += e->kind == ENTRY_FILE;
+		return;
+	}
 	if (t->eraser)
 		transfer_erase_note(t, e);
 	if (t->req->verb == TRANSFER_VERIFY)

@@ -217,6 +217,9 @@ static haul_status fill(struct copy_request *r, const struct invocation *inv, st
 	if (t->checksum + t->size_only + t->ignore_times > 1)
 		return problem_usage(problem, "Give one of them",
 				     "-c, --size-only and --ignore-times contradict each other");
+	t->update = invocation_has(inv, OPT_UPDATE);
+	t->existing = invocation_has(inv, OPT_EXISTING);
+	t->ignore_existing = invocation_has(inv, OPT_IGNORE_EXISTING);
 	t->follow_links = invocation_has(inv, OPT_FOLLOW);
 	t->exact = invocation_has(inv, OPT_EXACT);
 	t->no_sync = invocation_has(inv, OPT_NO_SYNC);

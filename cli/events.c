@@ -169,6 +169,7 @@ static void done_files(struct json *j, const struct transfer_report *r)
 	json_uint(j, "files_deleted", r->files_deleted);
 	json_uint(j, "entries_deleted", r->entries_deleted);
 	json_uint(j, "entries_renamed", r->entries_renamed);
+	json_uint(j, "files_stayed", r->files_stayed);
 	json_uint(j, "files_kept", r->files_kept);
 	json_uint(j, "entries_left", r->entries_left);
 	json_uint(j, "files_failed", r->files_failed);

@@ -99,13 +99,17 @@ static void add_skipped(struct text *t, bool *is_first, const struct summary_req
 
 	if (unread > r->files_skipped)
 		unread = r->files_skipped;
+	unread -= r->files_stayed < unread ? r->files_stayed : unread;
 	if (r->files_cloned)
 		clause(t, is_first, r->files_cloned, "cloned: same extents on disk, not read");
-	if (r->files_skipped > unread)
-		clause(t, is_first, r->files_skipped - unread, "equal by hash tree, both sides read");
+	if (r->files_skipped > unread + r->files_stayed)
+		clause(t, is_first, r->files_skipped - unread - r->files_stayed, "equal by hash tree, both sides read");
 	if (unread)
 		clause(t, is_first, unread,
 		       req->size_only ? "unchanged by size, not read" : "unchanged by size and time, not read");
+	if (r->files_stayed)
+		clause(t, is_first, r->files_stayed,
+		       req->only_existing ? "not there, or left as they are" : "already there, not compared");
 	if (r->files_kept)
 		clause(t, is_first, r->files_kept, "kept");
 	if (req->is_sync && r->entries_deleted)

@@ -13,6 +13,7 @@ enum { SUMMARY_TEXT_MAX = 4096 };
 struct summary_request {
 	enum transfer_verb verb;
 	bool no_sync;
+	bool only_existing;      /* nothing new was made */
 	bool size_only;          /* what is unchanged was not told by its time */
 	bool is_sync;            /* what was deleted, was at the destination */
 	bool is_move;            /* what was deleted has moved */

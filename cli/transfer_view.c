@@ -202,6 +202,7 @@ int transfer_view_end(struct transfer_view *v, struct transfer_report *r)
 	struct summary_request req = { .verb = v->request->verb,
 				       .no_sync = v->request->no_sync,
 				       .size_only = v->request->size_only,
+				       .only_existing = v->request->existing,
 				       .is_sync = v->request->deletion != TRANSFER_DELETE_NONE,
 				       .is_move = v->request->is_move,
 				       .is_local = is_local(v->request),

@@ -231,7 +231,10 @@ enum choice_flags {
 	CHOICE_NAMED = 1 << 3,        /* … and some by its name: where patterns are anchored at the receiver */
 	CHOICE_SIZE_ONLY = 1 << 4,    /* files of the same size are unchanged */
 	CHOICE_IGNORE_TIMES = 1 << 5, /* no file is unchanged by size and time */
-	CHOICE_FLAGS_ALL = (1 << 6) - 1,
+	CHOICE_UPDATE = 1 << 6,       /* files stay that are newer there */
+	CHOICE_EXISTING = 1 << 7,     /* nothing is made that is not there */
+	CHOICE_ABSENT = 1 << 8,       /* what is there stays, but directories */
+	CHOICE_FLAGS_ALL = (1 << 9) - 1,
 };
 
 /* Of several the rules and the paths add up; of the rest the last counts. */

@@ -199,6 +199,8 @@ enum change_bits {
 	CHANGE_ACL = 1 << 10,
 	CHANGE_OWNER = 1 << 11,
 	CHANGE_GROUP = 1 << 12,
+	CHANGE_STAYS =
+	    1 << 13, /* what is there, or that nothing is, for the choice's sake: neither compared nor replaced */
 	CHANGE_META = CHANGE_TIME | CHANGE_MODE | CHANGE_ATTRIBUTES | CHANGE_ACL | CHANGE_OWNER | CHANGE_GROUP,
 };
 

@@ -13,9 +13,9 @@ setup() {
 # Lists as the contract words them, each split into what this version has and what it refuses.
 VERBS_LATER="hash send receive pair discover jobs history retry report"
 IGNORED="a r l p t o g A X z h P W"
-LETTERS_BUILT="n v q c S L i"
-LETTERS_LATER="u H x D"
-OPTIONS_LATER="cached existing ignore-existing trash no-perms no-times
+LETTERS_BUILT="n v q c u S L i"
+LETTERS_LATER="H x D"
+OPTIONS_LATER="cached trash no-perms no-times
 	chown wait plan run-plan check"
 VALUES_LATER="on-conflict=fail on-conflict=number verify=disk on-error=stop"
 OPTIONS_BUILT="--as=x --modify-window=1 --no-sync --restart --no-xattrs --no-owner --numeric-ids --sparse --inplace --strict --bwlimit=1M --lanes=2 --block=1M --direct=never --device=ssd --explain --trace=x

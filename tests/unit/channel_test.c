@@ -135,7 +135,11 @@ static void on_writable(void *ctx, struct channel *ch)
 
 static void on_closed(void *ctx)
 {
-	((struct end *)ctx)->is_closed = true;
+	struct end *e = ctx;
+
+	e->is_closed = true;
+	if (e->pauses) /* the peer's end may come in a pause */
+		uv_timer_stop(&e->pause);
 }
 
 static void on_end(void *ctx, struct channel *ch, haul_status why, const struct haul_fault *fault)

@@ -3,6 +3,7 @@
 
 #include "engine/attribute_read.h"
 #include "engine/base/escape.h"
+#include "engine/base/log.h"
 #include "engine/sync_reach.h"
 
 #include <errno.h>
@@ -69,16 +70,33 @@ void place_keep(struct place *p, const uint8_t peer_id[32])
 	place_kept_open(p);
 }
 
+static haul_status open_up(int fd, uint32_t mode);
+
+/* What was private in the root goes from it whatever its mode is by now, and the root has its mode and time again. */
+static void close_private(struct place *p)
+{
+	struct entry_facts was = { .mode = 0 };
+	struct place_meta meta = { .facts = &was };
+	bool is_shut = (!p->root_name || !*p->root_name) && haul_ok(beneath_stat_handle(p->root_fd, &was)) &&
+		       faccessat(p->root_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 &&
+		       haul_ok(open_up(p->root_fd, was.mode));
+
+	place_private_close(p);
+	was.mtime.nsec = PARTIAL_KEEP_TIME;
+	if (is_shut && haul_failed(meta_apply_by_path_handle(p->root_fd, &meta, META_OF_OLD)))
+		haul_log(HAUL_LOG_WARNING, "a directory keeps the write permission it was given for a job");
+	if (p->has_root_time)
+		(void)utimensat(p->root_fd, "", (struct timespec[]){ { .tv_nsec = UTIME_OMIT }, p->root_time },
+				AT_EMPTY_PATH);
+}
+
 void place_close(struct place *p)
 {
 	if (!p)
 		return;
 	for (unsigned i = 0; i < PLACE_CACHES; i++)
 		parent_cache_close(&p->caches[i].parents);
-	place_private_close(p);
-	if (p->has_root_time) /* what was private in it has gone, and with it the time */
-		(void)utimensat(p->root_fd, "", (struct timespec[]){ { .tv_nsec = UTIME_OMIT }, p->root_time },
-				AT_EMPTY_PATH);
+	close_private(p);
 	if (p->only_looks)
 		(void)close(p->kept_fd);
 	if (p->sync_fd >= 0)

@@ -96,6 +96,25 @@ top_of() { echo "$(stat -c '%a %y' "$1") $(getfattr --absolute-names -d "$1" | g
 	check "$(stat -c %a "$SHARE/new")" = 750
 }
 
+@test "a directory that nobody may write to: its copy is like it, with nothing of haul's in it, also the second time" {
+	test_in_the_open
+	need_user
+	mkdir -p "$T/from/sub"
+	echo one >"$T/from/sub/file"
+	chmod 0555 "$T/from/sub" "$T/from"
+	chown -R 1234:1234 "$T"
+	A=$T/home
+	expect 0 as_user env HAUL_HOME="$A" "$HAUL" copy "$T/from/" "$T/to"
+	check "$(ls -A "$T/to")" = sub
+	is_replica "$T/from" "$T/to"
+	chmod u+w "$T/from"
+	echo two >"$T/from/two"
+	chmod 0555 "$T/from"
+	expect 0 as_user env HAUL_HOME="$A" "$HAUL" sync "$T/from/" "$T/to"
+	check "$(ls -A "$T/to" | tr '\n' ' ')" = "sub two "
+	is_replica "$T/from" "$T/to"
+}
+
 @test "the contents move, and the directory stays as it was" {
 	pair full
 	make_source

@@ -108,7 +108,7 @@ top_of() { echo "$(stat -c '%a %y' "$1") $(getfattr --absolute-names -d "$1" | g
 	check "$(ls -A "$T/to")" = sub
 	is_replica "$T/from" "$T/to"
 	chmod u+w "$T/from"
-	echo two >"$T/from/two"
+	as_user sh -c "echo two >$T/from/two"
 	chmod 0555 "$T/from"
 	expect 0 as_user env HAUL_HOME="$A" "$HAUL" sync "$T/from/" "$T/to"
 	check "$(ls -A "$T/to" | tr '\n' ' ')" = "sub two "

@@ -14,6 +14,7 @@ haul_unit_test(hauld_options LIBS haul_agent haul_test_directory
 haul_unit_test(hauld LIBS haul_agent haul_test_directory)
 target_compile_definitions(hauld_test PRIVATE HAULD_PROGRAM="$<TARGET_FILE:hauld>")
 add_dependencies(hauld_test hauld)
+haul_unit_test(landing_notes LIBS haul_agent)
 haul_unit_test(note_file LIBS haul_agent)
 haul_unit_test(mover LIBS haul_agent)
 haul_unit_test(copy_lock LIBS haul_agent haul_test_directory)

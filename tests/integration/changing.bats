@@ -185,9 +185,16 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 		echo "$way"
 		SIZE=$((100 * MIB)) places $way
 		cp -p "$FILE" "$THERE/file"
-		(while :; do head -c $MIB /dev/zero | dd of="$FILE" bs=1M conv=notrunc status=none && sleep 0.02; done) 3>&- 4>&- &
+		touch "$T/mark"
+		# One process, which a busy machine lets write in time as well.
+		python3 -c 'import os, sys, time
+fd = os.open(sys.argv[1], os.O_WRONLY)
+while True:
+    os.pwrite(fd, bytes(4096), 0)
+    time.sleep(0.005)' "$FILE" 3>&- 4>&- &
 		WRITER=$!
 		OTHERS+=("$WRITER")
+		wait_for 20 test "$FILE" -nt "$T/mark"
 		expect 8 haul verify --lanes=1 "$DIR/file" "${TO%/}/file" || { [ $way = pull ] && expect 8 haul verify --lanes=1 nas:inbox/file "$THERE/file"; }
 		err_has "each of 3 times"
 		expect 8 haul copy -c --lanes=1 "$FROM" "$TO"

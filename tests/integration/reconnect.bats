@@ -103,7 +103,7 @@ cut_at() {
 }
 
 @test "a link that is reset at any byte: a push arrives whole" {
-	local i rounds=10
+	local i rounds=5
 	[ "$SCALE" != full ] || rounds=100
 	pair
 	make_tree "$T/src/tree" 8000000
@@ -116,7 +116,7 @@ cut_at() {
 }
 
 @test "a link that is reset at any byte: a pull arrives whole" {
-	local i rounds=10
+	local i rounds=5
 	[ "$SCALE" != full ] || rounds=100
 	pair
 	make_tree "$SHARE/source/tree" 8000000

@@ -70,14 +70,25 @@ void place_keep(struct place *p, const uint8_t peer_id[32])
 	place_kept_open(p);
 }
 
-static haul_status open_up(int fd, uint32_t mode);
+static haul_status open_up(int fd, uint32_t mode)
+{
+	const struct entry_facts wanted = { .mode = mode | 0700, .mtime.nsec = PARTIAL_KEEP_TIME };
+	struct place_meta meta = { .facts = &wanted };
+
+	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0)
+		return HAUL_OK;
+	if (errno != EACCES)
+		return haul_status_from_errno(errno);
+	return meta_apply_by_path_handle(fd, &meta, META_OF_OLD);
+}
 
 /* What was private in the root goes from it whatever its mode is by now, and the root has its mode and time again. */
 static void close_private(struct place *p)
 {
 	struct entry_facts was = { .mode = 0 };
 	struct place_meta meta = { .facts = &was };
-	bool is_shut = (!p->root_name || !*p->root_name) && haul_ok(beneath_stat_handle(p->root_fd, &was)) &&
+	bool is_here = p->job_fd >= 0 && (!p->root_name || !*p->root_name);
+	bool is_shut = is_here && haul_ok(beneath_stat_handle(p->root_fd, &was)) &&
 		       faccessat(p->root_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 &&
 		       haul_ok(open_up(p->root_fd, was.mode));
 
@@ -183,18 +194,6 @@ haul_status place_make_directory(struct place *p, const char *path, enum entry_k
 	st = make_directory_at(p, &at, ret_kind);
 	place_parent_put(&at);
 	return st;
-}
-
-static haul_status open_up(int fd, uint32_t mode)
-{
-	const struct entry_facts wanted = { .mode = mode | 0700, .mtime.nsec = PARTIAL_KEEP_TIME };
-	struct place_meta meta = { .facts = &wanted };
-
-	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0)
-		return HAUL_OK;
-	if (errno != EACCES)
-		return haul_status_from_errno(errno);
-	return meta_apply_by_path_handle(fd, &meta, META_OF_OLD);
 }
 
 haul_status place_open_up_directory(struct place *p, const char *path, uint32_t *ret_old_mode)

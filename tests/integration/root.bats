@@ -115,6 +115,21 @@ top_of() { echo "$(stat -c '%a %y' "$1") $(getfattr --absolute-names -d "$1" | g
 	is_replica "$T/from" "$T/to"
 }
 
+@test "who only looks at a directory that nobody may write to changes nothing of it" {
+	test_in_the_open
+	need_user
+	mkdir "$T/from" "$T/to"
+	echo one >"$T/from/file"
+	chmod 0555 "$T/to"
+	chown -R 1234:1234 "$T"
+	A=$T/home
+	before=$(stat -c '%a %z' "$T/to")
+	expect 0 as_user env HAUL_HOME="$A" "$HAUL" copy -n "$T/from/" "$T/to"
+	expect 0 as_user env HAUL_HOME="$A" "$HAUL" list --partials "$T/to"
+	expect 0 as_user env HAUL_HOME="$A" "$HAUL" verify "$T/to" "$T/to/"
+	check "$(stat -c '%a %z' "$T/to")" = "$before"
+}
+
 @test "the contents move, and the directory stays as it was" {
 	pair full
 	make_source

@@ -61,7 +61,6 @@ static struct recv_block *arrive(struct lane *l, struct send_block *b)
 		lane_fail(l, HAUL_NO_MEMORY, NULL);
 		return NULL;
 	}
-	to->op.done = recv_write_done;
 	if (b->header.type != LANE_DIGESTS && !b->is_hole) {
 		to->block = b->block;
 		b->block = NULL;

@@ -134,7 +134,6 @@ static bool begin_block(struct wire *w, const struct lane_header *header)
 		return false;
 	}
 	w->filling->block = block;
-	w->filling->op.done = recv_write_done;
 	lane_session_give(&w->rx, block->data, block->cap);
 	return true;
 }

@@ -42,7 +42,6 @@ void held_done(struct lane *l,
 void recv_check_leaf(struct wire *w, const struct lane_update *up);
 void recv_block_arrived(struct recv_block *b); /* taken */
 void recv_zeros_arrived(struct wire *w, const struct lane_header *header);
-void recv_write_done(struct lane_op *op, const struct engine_done *done);
 void recv_write_good(struct recv_block *b); /* taken: those of its leaves that are not bad */
 
 /* lane_compare.c */

@@ -21,27 +21,6 @@ void recv_check_leaf(struct wire *w, const struct lane_update *up)
 		r->bad_leaves |= 1u << up->leaf;
 }
 
-static void write_more(struct recv_block *b);
-
-void recv_write_done(struct lane_op *op, const struct engine_done *done)
-{
-	struct recv_block *b = list_item(op, struct recv_block, op);
-
-	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
-	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
-		b->report->type = LANE_FILE_FAILED;
-		b->report->status = done->status;
-		b->report->os_errno = done->os_errno;
-	}
-	if (b->held->grant->has_holes && b->report->type != LANE_FILE_FAILED)
-		write_more(b);
-	if (--b->writes_left)
-		return;
-	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
-	recv_trace(b, &b->disk, TRACE_WRITE);
-	recv_block_report(b);
-}
-
 /* Leaves that have arrived before, by whatever way, are left alone. */
 static void claim_leaves(struct recv_block *b)
 {
@@ -115,10 +94,29 @@ static void write_more(struct recv_block *b)
 	}
 }
 
+static void on_write_done(struct lane_op *op, const struct engine_done *done)
+{
+	struct recv_block *b = list_item(op, struct recv_block, op);
+
+	b->report->mode = 1 + (unsigned)atomic_load(&b->held->grant->file->reason);
+	if (haul_failed(done->status) && b->report->type != LANE_FILE_FAILED) {
+		b->report->type = LANE_FILE_FAILED;
+		b->report->status = done->status;
+		b->report->os_errno = done->os_errno;
+	}
+	if (b->held->grant->has_holes && b->report->type != LANE_FILE_FAILED)
+		write_more(b);
+	if (--b->writes_left)
+		return;
+	trace_work(b->lane->recv_track, &b->disk, b->disk.start_ns);
+	recv_trace(b, &b->disk, TRACE_WRITE);
+	recv_block_report(b);
+}
+
 /* Leaves of zeros have no block: a new partial reads as zeros there already. */
 void recv_write_good(struct recv_block *b)
 {
-	b->op.done = recv_write_done;
+	b->op.done = on_write_done;
 	claim_leaves(b);
 	b->disk.start_ns = trace_now(b->lane->recv_track);
 	b->writes_left = 1;

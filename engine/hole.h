@@ -23,24 +23,25 @@ static inline bool hole_is_at(const uint8_t *data, size_t len)
 	return data[0] == 0 && memcmp(data, data + 1, hole_page(len) - 1) == 0;
 }
 
-/* How much from `data` on, which begins a page, is pages of zeros. */
-static inline size_t hole_run(const uint8_t *data, size_t len)
+/* How much from `data` on, which begins a page, is pages of zeros, or pages of anything else. */
+static inline size_t hole_walk(const uint8_t *data, size_t len, bool zeros)
 {
 	size_t at = 0;
 
-	while (at < len && hole_is_at(data + at, len - at))
+	while (at < len && hole_is_at(data + at, len - at) == zeros)
 		at += hole_page(len - at);
 	return at;
 }
 
-/* How much from `data` on, which begins a page, comes before the next page of zeros. */
+static inline size_t hole_run(const uint8_t *data, size_t len)
+{
+	return hole_walk(data, len, true);
+}
+
+/* What comes before the next page of zeros. */
 static inline size_t hole_free_run(const uint8_t *data, size_t len)
 {
-	size_t at = 0;
-
-	while (at < len && !hole_is_at(data + at, len - at))
-		at += hole_page(len - at);
-	return at;
+	return hole_walk(data, len, false);
 }
 
 #endif

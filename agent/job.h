@@ -82,6 +82,12 @@ static inline uint64_t job_headway(const struct job_totals *t)
 	       t->doomed_told + t->moved.entries + t->moved.kept_files;
 }
 
+/* What of `bytes` need not cross any more, by whatever way; of a state that no longer counts too. */
+static inline uint64_t job_bytes_crossed(const struct job_totals *t)
+{
+	return t->bytes_skipped + t->bytes_sent + t->bytes_holes + t->bytes_resumed + t->bytes_reused;
+}
+
 /*
  * Entry `index` has ended: its record goes into the job's tree and into the totals. Both ends do the same with what
  * they themselves read or committed.

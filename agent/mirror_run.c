@@ -84,8 +84,8 @@ static void leave_dir(struct mirror *m)
 	if (m->dir_fd < 0)
 		return;
 	if (m->is_dirty) {
-		if (*m->dir ||
-		    m->cfg.keeps_root_time) /* another's directory keeps the new time: the next run sees to it */
+		/* Another's directory keeps the new time: the next run sees to it. */
+		if (*m->dir || m->cfg.keeps_root_time)
 			(void)futimens(m->dir_fd, times);
 		if (haul_failed(beneath_sync_directory(m->dir_fd, m->cfg.root_fd)))
 			fail(m, HAUL_IO, "what was deleted could not be made durable");

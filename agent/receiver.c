@@ -340,25 +340,15 @@ static void set_up_lanes(struct receiver *r)
 
 static haul_status open_root(struct receiver *r)
 {
-	struct dir_node *root = calloc(1, sizeof(*root));
-
-	if (!root)
-		return HAUL_NO_MEMORY;
-	r->above = calloc(1, sizeof(*r->above));
-	if (r->above) {
-		*r->above = (struct dir_node){ .refs = 1, .path = calloc(1, 1), .is_missing = !r->place };
-	}
-	root->index = HAUL_NO_INDEX;
-	root->refs = 1; /* ours */
-	root->path = calloc(1, 1);
-	root->is_missing = !r->place;
-	r->root = root;
+	r->above = dir_node_new(NULL, HAUL_NO_INDEX, "");
+	r->root = dir_node_new(NULL, HAUL_NO_INDEX, "");
 	r->open_dirs = calloc(16, sizeof(struct dir_node *));
 	r->open_cap = 16;
-	if (!root->path || !r->open_dirs || !r->above || !r->above->path)
+	if (!r->above || !r->root || !r->open_dirs)
 		return HAUL_NO_MEMORY;
-	root->refs++; /* the stack's */
-	r->open_dirs[r->open_count++] = root;
+	r->above->is_missing = r->root->is_missing = !r->place;
+	r->root->refs++; /* the stack's */
+	r->open_dirs[r->open_count++] = r->root;
 	return HAUL_OK;
 }
 

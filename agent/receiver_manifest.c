@@ -63,7 +63,7 @@ static char *join(const char *dir, const struct text *name)
 	return path;
 }
 
-static struct dir_node *dir_node_new(struct dir_node *parent, uint64_t index, const char *path)
+struct dir_node *dir_node_new(struct dir_node *parent, uint64_t index, const char *path)
 {
 	struct dir_node *d = calloc(1, sizeof(*d));
 

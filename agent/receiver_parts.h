@@ -127,6 +127,8 @@ void receiver_explain(void *owner, const char *text);
 /* receiver_manifest.c */
 void receiver_manifest(struct receiver *r, const struct msg_manifest *m);
 void receiver_on_dir_end(struct receiver *r, struct dir_node *d, haul_status st, char **surplus, size_t count);
+/* Of one reference; NULL: no memory. */
+struct dir_node *dir_node_new(struct dir_node *parent, uint64_t index, const char *path);
 void dir_node_drop(struct dir_node *d);
 void recv_entry_free(struct recv_entry *e);
 void receiver_settle(struct recv_entry *e); /* the entry no longer holds up its directory */
@@ -175,7 +177,6 @@ void receiver_basis_done(struct recv_entry *e); /* all compared that will be, an
 void receiver_put_off(struct receiver *r, const struct msg_put_off *m);
 void receiver_changed(struct receiver *r, const struct msg_changed *m);
 bool receiver_put_off_failed(struct recv_entry *e, haul_status st);   /* FAILED; false: it is not put off */
-void receiver_await_contents(struct recv_entry *e, bool waits);       /* a directory: until all in it is settled */
 void receiver_set_sparse(struct recv_entry *e, uint32_t entry_flags); /* the state's that is announced */
 void receiver_rest(struct recv_entry *e);                             /* put off, and no lane has it */
 void receiver_has_rested(struct recv_entry *e);                       /* nor a thread */
@@ -191,6 +192,7 @@ void receiver_mirror_renamed(struct receiver *r, const char *path);
 void receiver_mirror_taken(struct receiver *r); /* results have been flushed */
 
 /* receiver_finish.c */
+void receiver_await_contents(struct recv_entry *e, bool waits); /* a directory: until all in it is settled */
 void receiver_entry_failed(struct recv_entry *e, haul_status st, bool here);
 void receiver_released(struct recv_entry *e);
 void receiver_drop_content(

@@ -260,15 +260,10 @@ void sender_serve_more(struct sender *s)
 	}
 }
 
-static bool has_ranges(const struct want *w)
-{
-	return w->kind == WANT_RANGES || w->kind == WANT_DIGEST_RANGES;
-}
-
 static struct send_open *send_open_new(struct sender *s, const struct send_entry *e, const struct want *w)
 {
 	const struct leaf_range whole = { 0, leaf_count(e->facts.size) };
-	size_t count = has_ranges(w) ? w->range_count : 1;
+	size_t count = want_has_ranges(w) ? w->range_count : 1;
 	struct send_open *o = calloc(1, sizeof(*o));
 
 	if (!o)
@@ -277,7 +272,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 				 .entry = e->index,
 				 .attempt = w->attempt,
 				 .is_digests_only = w->kind == WANT_DIGESTS || w->kind == WANT_DIGEST_RANGES,
-				 .is_repair = has_ranges(w),
+				 .is_repair = want_has_ranges(w),
 				 .is_other_state = sender_states(e) > 0,
 				 .range_count = count,
 				 .root_fd = s->sources[e->source].root_fd,
@@ -292,7 +287,7 @@ static struct send_open *send_open_new(struct sender *s, const struct send_entry
 	o->ranges = calloc(count, sizeof(*o->ranges));
 	o->path = strdup(e->source_path);
 	if (o->ranges && o->path) {
-		memcpy(o->ranges, has_ranges(w) ? w->ranges : &whole, count * sizeof(*o->ranges));
+		memcpy(o->ranges, want_has_ranges(w) ? w->ranges : &whole, count * sizeof(*o->ranges));
 		return o;
 	}
 	send_open_free(o);
@@ -303,7 +298,7 @@ static haul_status ranges_check(const struct want *w, const struct send_entry *e
 {
 	uint64_t leaves = leaf_count(e->facts.size), sum = 0;
 
-	if (!has_ranges(w)) {
+	if (!want_has_ranges(w)) {
 		*ret_leaves = leaves;
 		return HAUL_OK;
 	}
@@ -325,7 +320,7 @@ static haul_status want_big(struct sender *s, struct send_entry *e, const struct
 
 	if (haul_failed(st))
 		return st;
-	if (!has_ranges(w) || (w->kind == WANT_DIGEST_RANGES && begins)) {
+	if (!want_has_ranges(w) || (w->kind == WANT_DIGEST_RANGES && begins)) {
 		hash_tree_free(e->tree);
 		e->has_root = false;
 		e->tree = hash_tree_new(leaf_count(e->facts.size));

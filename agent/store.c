@@ -155,14 +155,15 @@ static void look_root(struct store *s, struct recv_entry *e)
 {
 	if (s->cfg.root_rule == ROOT_AS_IT_IS) {
 		verdict_result(e, OUTCOME_UNCHANGED);
-	} else if (s->cfg.root_rule == ROOT_IS_NEW && may_create(s, e)) {
-		e->commit = COMMIT_DIRECTORY;
-		e->node->was_made = true;
-		e->verdict = VERDICT_COMMIT;
-		if (is_dry(s))
-			verdict_result(e, OUTCOME_UNCHANGED);
 	} else if (s->cfg.root_rule == ROOT_FOLLOWS) {
 		look_directory(s, e);
+	} else if (may_create(s, e)) {
+		e->commit = COMMIT_DIRECTORY;
+		e->node->was_made = true;
+		if (is_dry(s))
+			verdict_result(e, OUTCOME_UNCHANGED);
+		else
+			e->verdict = VERDICT_COMMIT;
 	}
 }
 

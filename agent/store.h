@@ -5,9 +5,9 @@
 #ifndef HAUL_AGENT_STORE_H
 #define HAUL_AGENT_STORE_H
 
-#include "agent/root_rule.h"
 #include "agent/choice.h"
 #include "agent/recv_entry.h"
+#include "agent/root_rule.h"
 #include "agent/store_owners.h"
 #include "agent/store_room.h"
 #include "engine/attribute_read.h"

@@ -121,7 +121,6 @@ enum transfer_changes {
 	TRANSFER_ACL = 1 << 10,
 	TRANSFER_OWNER = 1 << 11,
 	TRANSFER_GROUP = 1 << 12,
-	TRANSFER_STAYS = 1 << 13, /* left as it is by --update, --existing or --ignore-existing */
 };
 
 struct transfer_progress {

@@ -37,8 +37,8 @@ bool transfer_is_asking(const struct transfer *t)
 /* How far an attempt has come: what was there, what it moved, and what has ended. */
 static uint64_t position(const struct job_totals *all)
 {
-	return all->bytes_skipped + all->bytes_sent + all->bytes_holes + all->bytes_resumed + all->bytes_reused +
-	       all->leaves_moved + all->proven + all->unchanged + all->failed + all->moved.entries;
+	return job_bytes_crossed(all) + all->leaves_moved + all->proven + all->unchanged + all->failed +
+	       all->moved.entries;
 }
 
 static uint64_t left_ms(const struct transfer *t, uint64_t now)

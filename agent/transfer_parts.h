@@ -116,9 +116,8 @@ struct transfer {
 	struct landing_place destination;
 	char *local_destination; /* pull: its path without slashes at the end; owned */
 	struct landing landing;
-	bool root_is_there;
-	bool makes_root;  /* it was missing when the first attempt began */
-	char *suggestion; /* verify: what may have been meant; owned */
+	bool root_is_there; /* when it was asked, before a job was accepted: later attempts do not ask */
+	char *suggestion;   /* verify: what may have been meant; owned */
 	/* what our end lies on, and what follows */
 	struct device_book book;
 	struct device_facts device, other_device; /* the latter: a local job's destination */

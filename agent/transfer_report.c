@@ -31,8 +31,7 @@ static uint64_t more(uint64_t a, uint64_t b)
 /* Done never falls and never passes the total; what is under way counts by what has crossed. */
 static uint64_t bytes_done(const struct transfer *t, const struct job_totals *now, uint64_t total)
 {
-	uint64_t crossing = now->bytes_skipped + now->bytes_sent + now->bytes_holes + now->bytes_resumed +
-			    now->bytes_reused - now->bytes_again;
+	uint64_t crossing = job_bytes_crossed(now) - now->bytes_again;
 	uint64_t done = now->bytes_done;
 
 	if (crossing > done && t->req->verb == TRANSFER_COPY)

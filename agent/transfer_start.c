@@ -163,7 +163,7 @@ enum root_rule transfer_root_rule(const struct transfer *t)
 {
 	if (t->req->verb != TRANSFER_COPY || t->req->is_move || t->landing.count != 1 || t->landing.landed[0].name)
 		return ROOT_AS_IT_IS;
-	if (t->makes_root)
+	if (!t->root_is_there)
 		return ROOT_IS_NEW;
 	return transfer_is_sync(t) && (!t->is_push || t->is_local || *t->landing.root) ? ROOT_FOLLOWS : ROOT_AS_IT_IS;
 }
@@ -200,8 +200,6 @@ void transfer_send_job(struct transfer *t)
 	struct job_source sources[MESSAGE_SOURCES_MAX];
 	struct message m = { .type = MSG_JOB };
 	const char *share = t->is_local ? LOCAL_SHARE : t->remote->share;
-
-	t->makes_root |= !t->root_is_there;
 
 	if (!transfer_tell_choice(t))
 		return; /* on_writable comes back here */

@@ -24,9 +24,7 @@ static haul_status one_want_check(const void *record)
 {
 	const struct want *w = record;
 
-	bool has_ranges = w->kind == WANT_RANGES || w->kind == WANT_DIGEST_RANGES;
-
-	if (has_ranges != (w->range_count > 0) || (w->kind == WANT_CLONE) != (w->clone_path.len > 0))
+	if (want_has_ranges(w) != (w->range_count > 0) || (w->kind == WANT_CLONE) != (w->clone_path.len > 0))
 		return HAUL_BAD_VALUE;
 	for (size_t i = 1; i < w->range_count; i++) {
 		if (w->ranges[i].first < w->ranges[i - 1].first + w->ranges[i - 1].count)

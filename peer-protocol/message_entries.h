@@ -124,6 +124,11 @@ struct want {
 	uint8_t clone_source_id[SOURCE_ID_BYTES];
 };
 
+static inline bool want_has_ranges(const struct want *w)
+{
+	return w->kind == WANT_RANGES || w->kind == WANT_DIGEST_RANGES;
+}
+
 struct msg_want {
 	const struct want *wants;
 	size_t want_count;
@@ -199,8 +204,7 @@ enum change_bits {
 	CHANGE_ACL = 1 << 10,
 	CHANGE_OWNER = 1 << 11,
 	CHANGE_GROUP = 1 << 12,
-	CHANGE_STAYS =
-	    1 << 13, /* what is there, or that nothing is, for the choice's sake: neither compared nor replaced */
+	CHANGE_STAYS = 1 << 13, /* nothing is: the choice lets what is there stay, or nothing be made */
 	CHANGE_META = CHANGE_TIME | CHANGE_MODE | CHANGE_ATTRIBUTES | CHANGE_ACL | CHANGE_OWNER | CHANGE_GROUP,
 };
 

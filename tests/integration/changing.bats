@@ -11,16 +11,9 @@ setup() {
 	pair
 }
 
-# places push|pull|local: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in.
-places() {
-	case $1 in
-	push) DIR=$T/src THERE=$T/share FROM=$T/src/ TO=nas:inbox ;;
-	pull) DIR=$T/share THERE=$T/local FROM=nas:inbox TO=$T/local/ ;;
-	local) DIR=$T/src THERE=$T/local FROM=$T/src/ TO=$T/local/ ;;
-	esac
-	FILE=$DIR/file
-	rm -rf "$DIR" "$THERE"
-	mkdir "$DIR" "$THERE"
+# big push|pull|here: places(), and FILE of SIZE bytes.
+big() {
+	places "$1"
 	"$MKTREE" big $SIZE "$FILE"
 }
 
@@ -53,9 +46,9 @@ progress_holds() {
 nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 
 @test "appended to during the first pass, then quiet: whole, in the same job" {
-	for way in push pull local; do
+	for way in push pull here; do
 		echo "$way"
-		places $way
+		big $way
 		begin
 		for _ in 1 2 3; do head -c 700000 /dev/urandom >>"$FILE"; done
 		ends_with 0
@@ -68,11 +61,11 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "appended to for ever: named, exit 8, the destination keeps what it had" {
-	for way in push pull local; do
+	for way in push pull here; do
 		for had in nothing old; do
-			[ $way.$had != local.nothing ] && [ $way.$had != pull.nothing ] || continue
+			[ $way.$had != here.nothing ] && [ $way.$had != pull.nothing ] || continue
 			echo "$way, $had there"
-			places $way
+			big $way
 			[ $had = nothing ] || echo "the old content" >"$THERE/file"
 			(while :; do head -c $MIB /dev/zero >>"$FILE" && sleep 0.02; done) 3>&- 4>&- &
 			WRITER=$!
@@ -95,11 +88,11 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "truncated, rewritten and replaced by rename while being sent: the new content, whole" {
-	for way in push pull local; do
+	for way in push pull here; do
 		for how in truncated rewritten renamed emptied; do
-			case $way.$how in pull.rewritten | pull.emptied | local.truncated | local.emptied) continue ;; esac
+			case $way.$how in pull.rewritten | pull.emptied | here.truncated | here.emptied) continue ;; esac
 			echo "$way, $how"
-			places $way
+			big $way
 			echo old >"$THERE/file"
 			"$MKTREE" big $((SIZE + 7)) "$T/other"
 			begin
@@ -119,11 +112,11 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "deleted, or something else by now: named, exit 8, not tried again" {
-	for way in push pull local; do
+	for way in push pull here; do
 		for how in deleted directory link; do
-			case $way.$how in pull.directory | pull.link | local.link) continue ;; esac
+			case $way.$how in pull.directory | pull.link | here.link) continue ;; esac
 			echo "$way, $how"
-			places $way
+			big $way
 			echo old >"$THERE/file"
 			echo other >"$DIR/other"
 			begin
@@ -142,9 +135,9 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "what is retried comes after all the rest" {
-	for way in push pull local; do
+	for way in push pull here; do
 		echo "$way"
-		places $way
+		big $way
 		for n in 1 2; do "$MKTREE" big $((2 * MIB)) "$DIR/later$n"; done
 		for n in $(seq 300); do echo "$n" >"$DIR/small$n"; done
 		begin
@@ -158,9 +151,9 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "small files that are rewritten all the time arrive as one of their states or not at all" {
-	for way in push pull local; do
+	for way in push pull here; do
 		echo "$way"
-		places $way
+		big $way
 		rm "$FILE"
 		head -c 100000 /dev/zero | tr '\0' a >"$T/aa"
 		head -c 90000 /dev/zero | tr '\0' b >"$T/bb"
@@ -181,9 +174,9 @@ nothing_left() { check "$(find "$THERE" -name '.haul*' | wc -l)" -eq 0; }
 }
 
 @test "-c and verify of a source that changes: looked at again" {
-	for way in push pull local; do
+	for way in push pull here; do
 		echo "$way"
-		SIZE=$((100 * MIB)) places $way
+		SIZE=$((100 * MIB)) big $way
 		cp -p "$FILE" "$THERE/file"
 		touch "$T/mark"
 		# One process, which a busy machine lets write in time as well.

@@ -15,18 +15,6 @@ setup() {
 	pair
 }
 
-# places push|pull|here: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in.
-places() {
-	case $1 in
-	push) DIR=$T/src THERE=$SHARE FROM=$T/src/ TO=nas:inbox ;;
-	pull) DIR=$SHARE THERE=$T/local FROM=nas:inbox TO=$T/local/ ;;
-	here) DIR=$T/src THERE=$T/local FROM=$T/src/ TO=$T/local/ ;;
-	esac
-	FILE=$DIR/file
-	rm -rf "$DIR" "${THERE:?}"/* "$THERE/.haul"
-	mkdir -p "$DIR" "$THERE"
-}
-
 # both BYTES: the file is at both ends.
 both() {
 	"$MKTREE" big "$1" "$FILE"

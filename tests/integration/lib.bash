@@ -249,6 +249,19 @@ restart_b() {
 	LISTEN=${B_HOST:-127.0.0.1}:$AGENT_PORT start_agent "$B" "$@"
 }
 
+# places push|pull|here: where FILE lies, what is copied FROM and TO, and the directory THERE that it arrives in; both are
+# empty by then. After pair.
+places() {
+	case $1 in
+	push) DIR=$T/src THERE=$SHARE FROM=$T/src/ TO=nas:inbox ;;
+	pull) DIR=$SHARE THERE=$T/local FROM=nas:inbox TO=$T/local/ ;;
+	here) DIR=$T/src THERE=$T/local FROM=$T/src/ TO=$T/local/ ;;
+	esac
+	FILE=$DIR/file
+	rm -rf "$DIR" "${THERE:?}"/* "$THERE/.haul"
+	mkdir -p "$DIR" "$THERE"
+}
+
 # watch_memory PID FILE: the high-water mark in KiB, read until the process is gone.
 watch_memory() {
 	(while kill -0 "$1" 2>/dev/null; do

@@ -36,6 +36,32 @@ static bool is_there(int dir_fd, const char *name)
 	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+struct fixture {
+	struct temp_dir t;
+	char name[ASIDE_NAME_BYTES];
+	int fd; /* of the private directory, once open */
+};
+
+/* `file` lies there. */
+static struct fixture begin(void)
+{
+	struct fixture f = { .t = temp_dir_open(), .fd = -1 };
+
+	aside_name(token, f.name);
+	put(f.t.fd, "file", "one");
+	return f;
+}
+
+/* … and has been taken aside. */
+static struct fixture begin_taken(void)
+{
+	struct fixture f = begin();
+
+	assert_ok(aside_open(f.t.fd, f.name, &f.fd));
+	assert_ok(aside_take(f.t.fd, "file", f.fd));
+	return f;
+}
+
 static void a_token_has_one_name(void **state)
 {
 	char name[ASIDE_NAME_BYTES];
@@ -54,111 +80,86 @@ static void a_token_has_one_name(void **state)
 
 static void what_is_taken_aside_is_given_back(void **state)
 {
-	struct temp_dir t = temp_dir_open();
-	char name[ASIDE_NAME_BYTES];
-	int fd = -1;
+	struct fixture f = begin_taken();
 
 	(void)state;
-	aside_name(token, name);
-	put(t.fd, "file", "one");
-	assert_ok(aside_open(t.fd, name, &fd));
-	assert_ok(aside_take(t.fd, "file", fd));
-	assert_false(is_there(t.fd, "file"));
-	assert_text(fd, "file", "one");
-	assert_code(aside_take(t.fd, "file", fd), haul_status_from_errno(ENOENT));
-	assert_ok(aside_give_back(fd, "file", t.fd));
-	assert_text(t.fd, "file", "one");
-	assert_ok(aside_close(t.fd, name, fd));
-	assert_false(is_there(t.fd, name));
-	temp_dir_close(&t);
+	assert_false(is_there(f.t.fd, "file"));
+	assert_text(f.fd, "file", "one");
+	assert_code(aside_take(f.t.fd, "file", f.fd), haul_status_from_errno(ENOENT));
+	assert_ok(aside_give_back(f.fd, "file", f.t.fd));
+	assert_text(f.t.fd, "file", "one");
+	assert_ok(aside_close(f.t.fd, f.name, f.fd));
+	assert_false(is_there(f.t.fd, f.name));
+	temp_dir_close(&f.t);
 }
 
 static void nothing_is_replaced_either_way(void **state)
 {
-	struct temp_dir t = temp_dir_open();
-	char name[ASIDE_NAME_BYTES];
-	int fd = -1;
+	struct fixture f = begin_taken();
+	int fd;
 
 	(void)state;
-	aside_name(token, name);
-	put(t.fd, "file", "old");
-	assert_ok(aside_open(t.fd, name, &fd));
-	assert_code(aside_open(t.fd, name, &fd), HAUL_EXISTS);
-	assert_ok(aside_take(t.fd, "file", fd));
-	put(t.fd, "file", "new");
-	assert_code(aside_take(t.fd, "file", fd), HAUL_EXISTS);
-	assert_code(aside_give_back(fd, "file", t.fd), HAUL_EXISTS);
-	assert_text(t.fd, "file", "new");
-	assert_text(fd, "file", "old");
-	assert_true(haul_failed(aside_close(t.fd, name, fd))); /* something is left in it */
-	assert_true(is_there(t.fd, name));
-	temp_dir_close(&t);
+	assert_code(aside_open(f.t.fd, f.name, &fd), HAUL_EXISTS);
+	put(f.t.fd, "file", "new");
+	assert_code(aside_take(f.t.fd, "file", f.fd), HAUL_EXISTS);
+	assert_code(aside_give_back(f.fd, "file", f.t.fd), HAUL_EXISTS);
+	assert_text(f.t.fd, "file", "new");
+	assert_text(f.fd, "file", "one");
+	assert_true(haul_failed(aside_close(f.t.fd, f.name, f.fd))); /* something is left in it */
+	assert_true(is_there(f.t.fd, f.name));
+	temp_dir_close(&f.t);
 }
 
 /* A directory has no second name; it comes back all the same. */
 static void what_a_dead_process_left_comes_back(void **state)
 {
-	struct temp_dir t = temp_dir_open();
-	char name[ASIDE_NAME_BYTES];
-	int fd = -1;
+	struct fixture f = begin_taken();
 
 	(void)state;
-	aside_name(token, name);
-	put(t.fd, "file", "one");
-	put(t.fd, "taken", "old");
-	assert_int_equal(mkdirat(t.fd, "dir", 0700), 0);
-	assert_ok(aside_open(t.fd, name, &fd));
-	assert_ok(aside_take(t.fd, "file", fd));
-	assert_ok(aside_take(t.fd, "taken", fd));
-	assert_ok(aside_take(t.fd, "dir", fd));
-	put(t.fd, "taken", "new");
-	(void)close(fd); /* as if killed: the lock goes with it */
-	assert_int_equal(aside_restore(t.fd), 2);
-	assert_text(t.fd, "file", "one");
-	assert_true(is_there(t.fd, "dir"));
-	assert_text(t.fd, "taken", "new");
-	assert_true(is_there(t.fd, name)); /* with the old one, which had no place */
-	assert_int_equal(unlinkat(t.fd, "taken", 0), 0);
-	assert_int_equal(aside_restore_beside(t.fd, "file"), 1);
-	assert_text(t.fd, "taken", "old");
-	assert_false(is_there(t.fd, name));
-	assert_int_equal(aside_restore(t.fd), 0);
-	temp_dir_close(&t);
+	put(f.t.fd, "taken", "old");
+	assert_int_equal(mkdirat(f.t.fd, "dir", 0700), 0);
+	assert_ok(aside_take(f.t.fd, "taken", f.fd));
+	assert_ok(aside_take(f.t.fd, "dir", f.fd));
+	put(f.t.fd, "taken", "new");
+	(void)close(f.fd); /* as if killed: the lock goes with it */
+	assert_int_equal(aside_restore(f.t.fd), 2);
+	assert_text(f.t.fd, "file", "one");
+	assert_true(is_there(f.t.fd, "dir"));
+	assert_text(f.t.fd, "taken", "new");
+	assert_true(is_there(f.t.fd, f.name)); /* with the old one, which had no place */
+	assert_int_equal(unlinkat(f.t.fd, "taken", 0), 0);
+	assert_int_equal(aside_restore_beside(f.t.fd, "file"), 1);
+	assert_text(f.t.fd, "taken", "old");
+	assert_false(is_there(f.t.fd, f.name));
+	assert_int_equal(aside_restore(f.t.fd), 0);
+	temp_dir_close(&f.t);
 }
 
 static void what_lives_stays_as_it_is(void **state)
 {
-	struct temp_dir t = temp_dir_open();
-	char name[ASIDE_NAME_BYTES];
-	int fd = -1;
+	struct fixture f = begin_taken();
 
 	(void)state;
-	aside_name(token, name);
-	put(t.fd, "file", "one");
-	assert_ok(aside_open(t.fd, name, &fd));
-	assert_ok(aside_take(t.fd, "file", fd));
-	assert_int_equal(aside_restore(t.fd), 0);
-	assert_false(is_there(t.fd, "file"));
-	assert_int_equal(unlinkat(fd, "file", 0), 0);
-	assert_ok(aside_close(t.fd, name, fd));
-	temp_dir_close(&t);
+	assert_int_equal(aside_restore(f.t.fd), 0);
+	assert_false(is_there(f.t.fd, "file"));
+	assert_int_equal(unlinkat(f.fd, "file", 0), 0);
+	assert_ok(aside_close(f.t.fd, f.name, f.fd));
+	temp_dir_close(&f.t);
 }
 
 /* Somebody else's link of that name is not gone into. */
 static void a_link_under_its_name_is_not_followed(void **state)
 {
-	struct temp_dir t = temp_dir_open();
-	char name[ASIDE_NAME_BYTES];
+	struct fixture f = begin();
 
 	(void)state;
-	aside_name(token, name);
-	assert_int_equal(mkdirat(t.fd, "elsewhere", 0700), 0);
-	put(t.fd, "elsewhere/canary", "stays");
-	assert_int_equal(symlinkat("elsewhere", t.fd, name), 0);
-	assert_int_equal(aside_restore(t.fd), 0);
-	assert_text(t.fd, "elsewhere/canary", "stays");
-	assert_false(is_there(t.fd, "canary"));
-	temp_dir_close(&t);
+	assert_int_equal(mkdirat(f.t.fd, "elsewhere", 0700), 0);
+	put(f.t.fd, "elsewhere/canary", "stays");
+	assert_int_equal(symlinkat("elsewhere", f.t.fd, f.name), 0);
+	assert_int_equal(aside_restore(f.t.fd), 0);
+	assert_text(f.t.fd, "elsewhere/canary", "stays");
+	assert_false(is_there(f.t.fd, "canary"));
+	temp_dir_close(&f.t);
 }
 
 int main(void)
